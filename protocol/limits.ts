@@ -1,0 +1,35 @@
+/** Every limit of the project by name: lengths in bytes, times in milliseconds, counts. */
+
+export const limits = {
+  /** Bytes of one message to or from the signaling server. */
+  signalingMessageBytes: 64 * 1024,
+  /** Signaling messages one client may send in a second, and in one burst. */
+  signalingMessagesPerSecond: 50,
+  signalingMessageBurst: 200,
+  roomMembers: 16,
+  rooms: 1000,
+  roomNameLength: 64,
+  /** A member that has not been heard from for so long is gone. */
+  presenceMs: 30_000,
+  pingMs: 10_000,
+  /** Milliseconds after which a peer that is not connected is reported. */
+  peerConnectMs: 15_000,
+  heartbeatMs: 1_000,
+  heartbeatLostMs: 6_000,
+  /** Bytes of one control message between two pages. */
+  controlMessageBytes: 256 * 1024,
+  /** Bytes of one message on the tensor channel; larger frames are split. 64 KiB passes between all browsers. */
+  frameChunkBytes: 64 * 1024,
+  /** Bytes of one tensor that a peer may announce. */
+  tensorBytes: 512 * 1024 * 1024,
+  /** Bytes that one peer may have in reassembly at once. */
+  reassemblyBytes: 1024 * 1024 * 1024,
+  /** Bytes that may wait in a data channel's send buffer before the sender pauses. */
+  channelBufferedBytes: 1024 * 1024,
+  /** Dimensions of a tensor. */
+  tensorRank: 16,
+  shards: 32,
+  devices: 16,
+  planBytes: 64 * 1024 * 1024,
+  runMs: 120_000,
+} as const;

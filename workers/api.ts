@@ -1,0 +1,95 @@
+/**
+ * What a page may ask of the data plane's Worker; both ends of the comlink boundary import these types.
+ * The Worker owns the plan's weights, the sessions, the tensor channels and the runs; the page only steers.
+ */
+import type { Tensor } from '../graph/tensor.ts';
+
+export type BackendKind = 'wasm' | 'webgpu';
+
+export interface BackendInfo {
+  readonly kind: BackendKind;
+  readonly threads: number;
+  /** One sentence: why this backend and not a faster one. */
+  readonly reason: string;
+}
+
+export interface PlacementMessage {
+  /** Rises with every change; frames of an older epoch are dropped. */
+  readonly epoch: number;
+  /** Device ids in the order that gives device 0, 1, ...; the same list on every device. */
+  readonly devices: readonly string[];
+  /** Shards held by each device of `devices`. */
+  readonly shards: readonly (readonly number[])[];
+  /** The device that feeds the inputs and collects the outputs. */
+  readonly host: string;
+}
+
+export type LoadProgress =
+  | { readonly phase: 'fetch'; readonly loadedBytes: number; readonly totalBytes: number }
+  | { readonly phase: 'sessions'; readonly done: number; readonly total: number }
+  | { readonly phase: 'ready' };
+
+export interface PlanSource {
+  /** Address of plan.json. */
+  readonly url: string;
+  /** SHA-256 (hex) of plan.json as the host read it; null on the host, which pins it for the others. */
+  readonly sha256: string | null;
+}
+
+export interface RunStats {
+  readonly totalMs: number;
+  readonly computeMs: number;
+  /** Time in which this device waited for features of others. */
+  readonly waitMs: number;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+  readonly rounds: number;
+}
+
+export interface RunResult {
+  readonly outputs: Readonly<Record<string, Tensor>>;
+  readonly stats: RunStats;
+}
+
+/** Device id of this Worker is given once; all methods reject with a StarlingError's code and message. */
+export interface DeviceApi {
+  start(options: {
+    readonly deviceId: string;
+    readonly backend: BackendKind | 'auto';
+    readonly threads: number;
+    /** Directory (URL) that holds the runtime's .mjs and .wasm pair. */
+    readonly wasmBase: string;
+  }): Promise<BackendInfo>;
+  /** Fetches plan.json, checks its version and hash, returns what the page needs to show and to place. */
+  openPlan(source: PlanSource): Promise<PlanSummary>;
+  /**
+   * Lowers the open plan for a placement, fetches the weights of this device's shards (hash-checked,
+   * cached), creates the sessions and warms them up. The old placement stays usable until this resolves.
+   */
+  load(placement: PlacementMessage, onProgress: (progress: LoadProgress) => void): Promise<void>;
+  /** Takes a transferred RTCDataChannel (or a MessagePort that the page forwards) to another device. */
+  connect(deviceId: string, channel: unknown): Promise<void>;
+  disconnect(deviceId: string): Promise<void>;
+  /** On the host only: feeds the inputs, waits for all outputs. Rejects RUN_TIMEOUT, PEER_LOST, RUN_ABORTED. */
+  run(runId: number, inputs: Readonly<Record<string, Tensor>>): Promise<RunResult>;
+  /** Ends a run everywhere; its pending call rejects with RUN_ABORTED. */
+  abort(runId: number): Promise<void>;
+  unload(): Promise<void>;
+}
+
+export interface PlanSummary {
+  readonly name: string;
+  readonly sha256: string;
+  readonly numShards: number;
+  readonly inputs: readonly PlanValue[];
+  readonly outputs: readonly PlanValue[];
+  readonly weightBytes: number;
+  readonly macs: number;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface PlanValue {
+  readonly name: string;
+  readonly dataType: Tensor['dataType'];
+  readonly shape: readonly number[];
+}
