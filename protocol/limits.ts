@@ -9,6 +9,7 @@ export const limits = {
   roomMembers: 16,
   rooms: 1000,
   roomNameLength: 64,
+  iceServers: 16,
   /** A member that has not been heard from for so long is gone. */
   presenceMs: 30_000,
   pingMs: 10_000,
@@ -26,6 +27,12 @@ export const limits = {
   reassemblyBytes: 1024 * 1024 * 1024,
   /** Bytes that may wait in a data channel's send buffer before the sender pauses. */
   channelBufferedBytes: 1024 * 1024,
+  /** The sender goes on when no more than this waits. */
+  channelLowBytes: 256 * 1024,
+  /** A link repeats its hello so often until the other end has answered. */
+  helloMs: 200,
+  /** Frames of one peer that are remembered as complete, so that a repeated part is known as such. */
+  finishedFrames: 4096,
   /** Dimensions of a tensor. */
   tensorRank: 16,
   shards: 32,
