@@ -1,0 +1,122 @@
+/**
+ * The one file that knows where onnxruntime-web lies and how it is loaded: its bare emscripten module,
+ * and its public API for the backends that have no access to the heap. It runs nothing.
+ */
+import { StarlingError } from '../protocol/errors.ts';
+
+type Pointer = number;
+
+/** What this project uses of onnxruntime-web's emscripten module (pointers are 32 bits wide in these builds). */
+export interface OrtModule {
+  /** Replaced whenever the memory grows: never keep it across a call. */
+  readonly HEAPU8: Uint8Array;
+  _malloc(bytes: number): Pointer;
+  _free(pointer: Pointer): void;
+  getValue(pointer: Pointer, type: 'i32' | '*'): number;
+  setValue(pointer: Pointer, value: number, type: 'i32' | '*'): void;
+  UTF8ToString(pointer: Pointer): string;
+  mountExternalData(path: string, data: Uint8Array): void;
+  unmountExternalData(): void;
+  _OrtInit(threads: number, logSeverity: number): number;
+  _OrtGetLastError(code: Pointer, message: Pointer): number;
+  _OrtCreateSessionOptions(
+    graphOptimizationLevel: number,
+    cpuMemoryArena: boolean,
+    memoryPattern: boolean,
+    executionMode: number,
+    profiling: boolean,
+    profileFilePrefix: Pointer,
+    logId: Pointer,
+    logSeverity: number,
+    logVerbosity: number,
+    optimizedModelPath: Pointer,
+  ): Pointer;
+  _OrtAddSessionConfigEntry(options: Pointer, key: Pointer, value: Pointer): number;
+  _OrtReleaseSessionOptions(options: Pointer): number;
+  _OrtCreateSession(model: Pointer, bytes: number, options: Pointer): Pointer | Promise<Pointer>;
+  _OrtReleaseSession(session: Pointer): number;
+  _OrtGetInputOutputCount(session: Pointer, inputs: Pointer, outputs: Pointer): number;
+  _OrtGetInputOutputMetadata(session: Pointer, index: number, name: Pointer, metadata: Pointer): number;
+  _OrtFree(pointer: Pointer): number;
+  _OrtCreateTensor(
+    dataType: number,
+    data: Pointer,
+    bytes: number,
+    dims: Pointer,
+    rank: number,
+    location: number,
+  ): Pointer;
+  _OrtGetTensorData(tensor: Pointer, dataType: Pointer, data: Pointer, dims: Pointer, rank: Pointer): number;
+  _OrtReleaseTensor(tensor: Pointer): number;
+  _OrtRun(
+    session: Pointer,
+    inputNames: Pointer,
+    inputs: Pointer,
+    inputCount: number,
+    outputNames: Pointer,
+    outputCount: number,
+    outputs: Pointer,
+    runOptions: Pointer,
+  ): number | Promise<number>;
+}
+
+export interface OrtLocation {
+  /**
+   * Directory (absolute URL) that holds onnxruntime-web's files. Without it they are resolved from
+   * node_modules, which only Node can do.
+   */
+  readonly wasmBase?: string | undefined;
+}
+
+export interface OrtModuleOptions extends OrtLocation {
+  /** Threads of one inference, this one included; more than 1 needs SharedArrayBuffer. Default 1. */
+  readonly threads?: number | undefined;
+}
+
+/** Only fatal messages: errors arrive as results, and warnings about unused weights would flood the console. */
+export const ortLogSeverity = 4;
+
+/** A module instance with a heap of its own, initialised. Throws StarlingError BACKEND_UNAVAILABLE. */
+export async function createOrtModule(options: OrtModuleOptions = {}): Promise<OrtModule> {
+  const threads = options.threads ?? 1;
+  const factory = await importDefault<(settings: object) => Promise<OrtModule>>(
+    options.wasmBase === undefined
+      ? resolveInNode('ort-wasm-simd-threaded.mjs')
+      : new URL('ort-wasm-simd-threaded.mjs', directory(options.wasmBase)).href,
+  );
+  try {
+    // Without locateFile the glue asks for the .wasm beside itself, which is where the pair lies.
+    const module = await factory({ numThreads: threads });
+    if (module._OrtInit(threads, ortLogSeverity) !== 0) throw new Error('OrtInit failed');
+    return module;
+  } catch (thrown) {
+    throw StarlingError.from(thrown, 'BACKEND_UNAVAILABLE', 'The WebAssembly runtime did not start');
+  }
+}
+
+function directory(base: string): string {
+  return base.endsWith('/') ? base : `${base}/`;
+}
+
+function resolveInNode(entry: string): string {
+  const { process } = globalThis as { process?: { versions?: { node?: string } } };
+  if (process?.versions?.node !== undefined) return import.meta.resolve(`onnxruntime-web/${entry}`);
+  throw new StarlingError(
+    'BACKEND_UNAVAILABLE',
+    'In a browser the directory of onnxruntime-web’s files must be given as wasmBase.',
+  );
+}
+
+/** The specifier is a value so that no bundler follows it: the files are served as they are. */
+async function importDefault<T>(url: string): Promise<T> {
+  try {
+    const namespace: { default: T } = await import(/* @vite-ignore */ /* webpackIgnore: true */ url);
+    return namespace.default;
+  } catch (thrown) {
+    throw StarlingError.from(
+      thrown,
+      'BACKEND_UNAVAILABLE',
+      `onnxruntime-web could not be loaded from ${url}`,
+    );
+  }
+}
