@@ -39,4 +39,20 @@ export const limits = {
   devices: 16,
   planBytes: 64 * 1024 * 1024,
   runMs: 120_000,
+  /** Characters of a device id, of a text in a device's status, and of a plan's address. */
+  deviceIdLength: 64,
+  statusTextLength: 1000,
+  urlLength: 4096,
+  /** Milliseconds between two reports of a load's progress to the other devices. */
+  statusIntervalMs: 200,
+  /** A device whose load makes no progress for so long gets no shards. */
+  loadStallMs: 60_000,
+  /** A host stays host for so long after its last run, and at most so long while another device waits. */
+  hostIdleMs: 1_000,
+  hostHoldMs: 10_000,
+  /** A device that has waited so long for a host that does not answer becomes host itself. */
+  hostClaimMs: 150_000,
+  /** Time for the room to notice who was lost before an interrupted run starts again, and how often it does. */
+  runRetryMs: 1_500,
+  runRetries: 2,
 } as const;

@@ -1,0 +1,80 @@
+/**
+ * What two pages of a room tell each other on the control channel, as schemas: the state of a device and
+ * the placement that a host announces. Not the signaling messages, and never tensors.
+ *
+ * Both messages are states, not commands: the newest replaces the one before, so that a message which is
+ * sent again, or a device that joins late, needs no case of its own.
+ */
+import * as v from 'valibot';
+import { errorCodes } from './errors.ts';
+import { limits } from './limits.ts';
+
+const DeviceId = v.pipe(v.string(), v.minLength(1), v.maxLength(limits.deviceIdLength));
+const Text = v.pipe(v.string(), v.maxLength(limits.statusTextLength));
+const Epoch = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const Fraction = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
+
+export const ErrorMessage = v.object({ code: v.picklist(errorCodes), message: Text });
+
+const LoadState = v.object({
+  /** The placement that this device follows, by its epoch and host. */
+  epoch: Epoch,
+  host: DeviceId,
+  phase: v.picklist(['loading', 'ready', 'failed']),
+  /** Part of the weights and sessions that is there, 0 to 1. */
+  progress: Fraction,
+  error: v.nullable(ErrorMessage),
+});
+
+export const DeviceStatus = v.object({
+  type: v.literal('status'),
+  /** For people: browser and platform. */
+  name: Text,
+  backend: v.nullable(
+    v.object({
+      kind: v.picklist(['wasm', 'webgpu']),
+      threads: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+      reason: Text,
+    }),
+  ),
+  /** The device may be stopped at any moment (a phone's hidden tab): give it no shards. */
+  mayStop: v.boolean(),
+  /** Devices to which this one has an open tensor channel. */
+  links: v.pipe(v.array(DeviceId), v.maxLength(limits.devices)),
+  load: v.nullable(LoadState),
+  /** Its page has a session, so it can be host. */
+  session: v.boolean(),
+  /** It has runs waiting and asks the host to let it be host. */
+  claiming: v.boolean(),
+  /** It is host and has runs of its own to do first. */
+  busy: v.boolean(),
+});
+
+export const Placement = v.pipe(
+  v.object({
+    type: v.literal('placement'),
+    /** Rises with every change, whoever is host. */
+    epoch: Epoch,
+    host: DeviceId,
+    plan: v.object({
+      /** Absolute address of plan.json as the host reads it. */
+      url: v.pipe(v.string(), v.maxLength(limits.urlLength)),
+      /** The plan lies on the host page's own origin, so that other devices look on theirs first. */
+      sameOrigin: v.boolean(),
+      sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
+    }),
+    devices: v.pipe(v.array(DeviceId), v.minLength(1), v.maxLength(limits.devices)),
+    shards: v.array(
+      v.array(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(limits.shards - 1))),
+    ),
+  }),
+  v.check(({ devices, shards }) => devices.length === shards.length, 'one list of shards per device'),
+);
+
+export const RoomMessage = v.variant('type', [DeviceStatus, Placement]);
+
+export type ErrorMessage = v.InferOutput<typeof ErrorMessage>;
+export type LoadState = v.InferOutput<typeof LoadState>;
+export type DeviceStatus = v.InferOutput<typeof DeviceStatus>;
+export type Placement = v.InferOutput<typeof Placement>;
+export type RoomMessage = v.InferOutput<typeof RoomMessage>;
