@@ -42,6 +42,7 @@ export const errorCodes = [
   'USAGE',
   'FILE_UNREADABLE',
   'FILE_UNWRITABLE',
+  'PACKAGE_UNREACHABLE',
   'INTERNAL',
 ] as const;
 

@@ -6,6 +6,17 @@ export const limits = {
   /** Signaling messages one client may send in a second, and in one burst. */
   signalingMessagesPerSecond: 50,
   signalingMessageBurst: 200,
+  /** Refused messages (malformed, too many) that one client may have in a second, and in one burst, before it is cut off. */
+  signalingRefusalsPerSecond: 1,
+  signalingRefusalBurst: 100,
+  /** Bytes that may wait for a client that does not read before it is cut off. */
+  signalingBufferedBytes: 4 * 1024 * 1024,
+  /** Open connections of one signaling server, joined or not. */
+  signalingConnections: 4096,
+  /** Wait before a lost signaling connection is tried again: doubles from the first to the last. */
+  signalingRetryFirstMs: 250,
+  signalingRetryLastMs: 10_000,
+  signalingConnectMs: 10_000,
   roomMembers: 16,
   rooms: 1000,
   roomNameLength: 64,
@@ -15,6 +26,9 @@ export const limits = {
   pingMs: 10_000,
   /** Milliseconds after which a peer that is not connected is reported. */
   peerConnectMs: 15_000,
+  /** Wait before a lost or failed peer is made again: doubles from the first to the last. */
+  peerRetryFirstMs: 500,
+  peerRetryLastMs: 30_000,
   heartbeatMs: 1_000,
   heartbeatLostMs: 6_000,
   /** Bytes of one control message between two pages. */
@@ -39,6 +53,8 @@ export const limits = {
   devices: 16,
   planBytes: 64 * 1024 * 1024,
   runMs: 120_000,
+  /** Pixels of a picture that is decoded (a compressed file of a few bytes may claim any size). */
+  imagePixels: 100_000_000,
   /** Characters of a device id, of a text in a device's status, and of a plan's address. */
   deviceIdLength: 64,
   statusTextLength: 1000,
