@@ -1,0 +1,62 @@
+/** What a command of `starling` is, and how it reads its arguments. Holds no command. */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { StarlingError } from '../protocol/errors.ts';
+
+/** What a command may use of the process, passed in so that a test can give its own. */
+export interface Terminal {
+  /** The command's result; one call is one line. */
+  print(line: string): void;
+  /** Notes and progress, never the result. */
+  readonly stderr: NodeJS.WriteStream;
+}
+
+export interface Command {
+  /** As typed: `import-tfjs`. */
+  readonly name: string;
+  /** One line for the list of `starling help`. */
+  readonly summary: string;
+  /** Arguments and options after the name: `MODEL_JSON --out FILE`. */
+  readonly usage: string;
+  /** Resolves to the exit code. Throws StarlingError; USAGE where the arguments are wrong. */
+  run(args: readonly string[], terminal: Terminal): Promise<number>;
+}
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+type Parsed<O extends Options> = ReturnType<
+  typeof parseArgs<{ options: O; allowPositionals: true; strict: true }>
+>;
+
+/**
+ * The options of a command and exactly as many other arguments as `positionals` names. Throws StarlingError USAGE.
+ */
+export function parseArguments<const O extends Options>(
+  args: readonly string[],
+  options: O,
+  positionals: readonly string[],
+): Parsed<O> {
+  const parsed = parse(args, options);
+  if (parsed.positionals.length !== positionals.length) {
+    const missing = positionals[parsed.positionals.length];
+    throw new StarlingError(
+      'USAGE',
+      missing === undefined
+        ? `One argument too many: ${parsed.positionals[positionals.length]}.`
+        : `${missing} is missing.`,
+    );
+  }
+  return parsed;
+}
+
+function parse<const O extends Options>(args: readonly string[], options: O): Parsed<O> {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+  } catch (thrown) {
+    throw StarlingError.from(thrown, 'USAGE');
+  }
+}
+
+/** An option that must be given. Throws StarlingError USAGE. */
+export function required<T>(value: T | undefined, option: string): T {
+  if (value === undefined) throw new StarlingError('USAGE', `${option} is missing.`);
+  return value;
+}
