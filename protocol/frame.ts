@@ -14,35 +14,13 @@
  */
 import { StarlingError } from './errors.ts';
 import { limits } from './limits.ts';
+import { tensorBytes, type WireType, wireCode, wireTypeOf } from './wireType.ts';
 
 /** Rises with every change of the bytes below. */
 export const frameVersion = 1;
 
 const magic = 0x4c53;
 const fixedBytes = 28;
-
-/** ONNX's TensorProto.DataType numbers and the bytes of one element. */
-const wireTypes = {
-  float32: { code: 1, bytes: 4 },
-  uint8: { code: 2, bytes: 1 },
-  int8: { code: 3, bytes: 1 },
-  uint16: { code: 4, bytes: 2 },
-  int16: { code: 5, bytes: 2 },
-  int32: { code: 6, bytes: 4 },
-  int64: { code: 7, bytes: 8 },
-  bool: { code: 9, bytes: 1 },
-  float16: { code: 10, bytes: 2 },
-  float64: { code: 11, bytes: 8 },
-  uint32: { code: 12, bytes: 4 },
-  uint64: { code: 13, bytes: 8 },
-  bfloat16: { code: 16, bytes: 2 },
-} as const;
-
-export type WireType = keyof typeof wireTypes;
-
-const typeByCode: ReadonlyMap<number, WireType> = new Map(
-  (Object.keys(wireTypes) as WireType[]).map((type) => [wireTypes[type].code, type]),
-);
 
 /** The order is the wire's; new kinds go to the end. */
 const kinds = ['hello', 'helloAck', 'ping', 'pong', 'abort', 'tensor', 'input', 'output'] as const;
@@ -106,6 +84,7 @@ export type Malformed =
   | 'kind'
   | 'dataType'
   | 'rank'
+  | 'padding'
   | 'size'
   | 'part'
   | 'length';
@@ -117,10 +96,6 @@ export type Decoded =
 /** Bytes before the payload. */
 export function headerBytes(rank: number): number {
   return align8(fixedBytes + 4 * rank);
-}
-
-export function tensorBytes(dataType: WireType, dims: readonly number[]): number {
-  return dims.reduce((product, dim) => product * dim, wireTypes[dataType].bytes);
 }
 
 /**
@@ -159,7 +134,7 @@ export function encodeFrame(
     const view = writeFixed(message, frame.kind, frame.epoch, frame.run, frame.transfer);
     view.setUint32(16, part, true);
     view.setUint32(20, parts, true);
-    view.setUint8(24, wireTypes[dataType].code);
+    view.setUint8(24, wireCode(dataType));
     view.setUint8(25, dims.length);
     dims.forEach((dim, axis) => {
       view.setUint32(fixedBytes + 4 * axis, dim, true);
@@ -187,13 +162,15 @@ export function decodeFrame(bytes: Uint8Array): Decoded {
     return frame === undefined ? drop('kind') : { ok: true, frame };
   }
 
-  const dataType = typeByCode.get(view.getUint8(24));
+  const dataType = wireTypeOf(view.getUint8(24));
   if (dataType === undefined) return drop('dataType');
   const rank = view.getUint8(25);
   if (rank > limits.tensorRank) return drop('rank');
   const head = headerBytes(rank);
   if (bytes.byteLength < head) return drop('short');
   const dims = Array.from({ length: rank }, (_, axis) => view.getUint32(fixedBytes + 4 * axis, true));
+  if (view.getUint16(26, true) !== 0) return drop('padding');
+  for (let at = fixedBytes + 4 * rank; at < head; at++) if (view.getUint8(at) !== 0) return drop('padding');
   const totalBytes = tensorBytes(dataType, dims);
   if (totalBytes > limits.tensorBytes) return drop('size');
   const part = view.getUint32(16, true);

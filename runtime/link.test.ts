@@ -37,6 +37,7 @@ describe('link', () => {
     ]);
     expect(got[0]?.data).toEqual(data);
     a.close();
+    await new Promise((r) => setTimeout(r, 5));
     await expect(b.send({ kind: 'abort', epoch: 1, run: 1, reason: 'RUN_ABORTED' })).rejects.toMatchObject({
       code: 'PEER_LOST',
     });

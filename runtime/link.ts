@@ -9,7 +9,6 @@ import {
   decodeFrame,
   encodeFrame,
   frameVersion,
-  type Malformed,
   type TensorFrame,
   type TensorHeader,
   type TensorPart,
@@ -17,27 +16,10 @@ import {
 import { limits } from '../protocol/limits.ts';
 import type { MessageChannelLike } from './channel.ts';
 import type { Clock } from './clock.ts';
-import { type PartDropped, Reassembly, type Verdict } from './reassembly.ts';
-
-export type DropReason = Malformed | PartDropped | 'notBytes';
-
-export interface LinkStats {
-  /** Bytes of messages, headers included. */
-  readonly sentBytes: number;
-  readonly receivedBytes: number;
-  readonly sentMessages: number;
-  readonly receivedMessages: number;
-  /** Bytes that wait here because the channel's buffer is full or the peer has not greeted. */
-  readonly queuedBytes: number;
-  /** Bytes of incoming frames that are not whole yet. */
-  readonly reassemblyBytes: number;
-  readonly dropped: Readonly<Partial<Record<DropReason, number>>>;
-  /** Smoothed and smallest round trip; null before the first. A peer that computes answers late. */
-  readonly roundTripMs: number | null;
-  readonly minRoundTripMs: number | null;
-  /** Since the last message of the peer. */
-  readonly silentMs: number;
-}
+import { LinkCounters, type LinkStats } from './linkStats.ts';
+import { Reassembly, type Verdict } from './reassembly.ts';
+import { RoundTrip } from './roundTrip.ts';
+import { SendQueue } from './sendQueue.ts';
 
 export interface LinkOptions {
   readonly channel: MessageChannelLike;
@@ -81,43 +63,31 @@ export function createLink(options: LinkOptions): Link {
   return new ChannelLink(options);
 }
 
-interface Queued {
-  readonly messages: readonly Uint8Array<ArrayBuffer>[];
-  next: number;
-  readonly resolve: () => void;
-  readonly reject: (reason: StarlingError) => void;
-}
-
 class ChannelLink implements Link {
   readonly opened: Promise<void>;
   readonly #options: LinkOptions;
   readonly #reassembly: Reassembly;
-  readonly #dropped: Partial<Record<DropReason, number>> = {};
-  #queue: Queued[] = [];
+  readonly #queue = new SendQueue();
+  readonly #roundTrip = new RoundTrip();
+  readonly #counters = new LinkCounters();
   #state: 'greeting' | 'open' | 'closed' = 'greeting';
-  #settleOpened: { resolve: () => void; reject: (reason: StarlingError) => void };
+  #resolveOpened = () => {};
+  #rejectOpened: (reason: StarlingError) => void = () => {};
   #cancelHello = () => {};
   #cancelGreet = () => {};
   #cancelPing = () => {};
-  #ping = { sequence: 0, sentAt: 0, waiting: false };
-  #sentBytes = 0;
-  #receivedBytes = 0;
-  #sentMessages = 0;
-  #receivedMessages = 0;
-  #queuedBytes = 0;
-  #roundTripMs: number | null = null;
-  #minRoundTripMs: number | null = null;
   #heardAt: number;
   #lost: StarlingError | null = null;
 
   constructor(options: LinkOptions) {
     this.#options = options;
     this.#reassembly = new Reassembly({ accept: options.accept });
-    const { promise, resolve, reject } = withResolvers();
-    this.opened = promise;
-    this.#settleOpened = { resolve, reject };
+    this.opened = new Promise((resolve, reject) => {
+      this.#resolveOpened = resolve;
+      this.#rejectOpened = reject;
+    });
     // Whoever does not wait for the opening still hears of a failure through onClose.
-    promise.catch(() => {});
+    this.opened.catch(() => {});
 
     const { channel, clock } = options;
     this.#heardAt = clock.now();
@@ -131,24 +101,21 @@ class ChannelLink implements Link {
     this.#cancelGreet = clock.after(greetMs, () =>
       this.#close('PEER_UNREACHABLE', `it has not greeted within ${greetMs} ms`),
     );
-    if (channel.readyState === 'open') this.#hello();
     // Not before the caller has its link.
-    else if (channel.readyState !== 'connecting')
-      queueMicrotask(() => this.#close('PEER_LOST', 'its channel was closed already'));
+    if (channel.readyState !== 'connecting') queueMicrotask(() => this.#begin());
   }
 
   send(frame: TensorFrame | AbortFrame): Promise<void> {
     if (this.#lost !== null) return Promise.reject(this.#lost);
-    const { promise, resolve, reject } = withResolvers();
+    let messages: Uint8Array<ArrayBuffer>[];
     try {
-      const messages = encodeFrame(frame, this.#options.chunkBytes);
-      for (const message of messages) this.#queuedBytes += message.byteLength;
-      this.#queue.push({ messages, next: 0, resolve, reject });
+      messages = encodeFrame(frame, this.#options.chunkBytes);
     } catch (error) {
-      reject(StarlingError.from(error, 'MESSAGE_INVALID'));
+      return Promise.reject(StarlingError.from(error, 'MESSAGE_INVALID'));
     }
+    const handed = this.#queue.push(messages);
     this.#pump();
-    return promise;
+    return handed;
   }
 
   discard(where: (header: TensorHeader) => boolean): void {
@@ -157,21 +124,22 @@ class ChannelLink implements Link {
 
   stats(): LinkStats {
     return {
-      sentBytes: this.#sentBytes,
-      receivedBytes: this.#receivedBytes,
-      sentMessages: this.#sentMessages,
-      receivedMessages: this.#receivedMessages,
-      queuedBytes: this.#queuedBytes,
+      ...this.#counters.read(),
+      queuedBytes: this.#queue.bytes,
       reassemblyBytes: this.#reassembly.bytes,
-      dropped: { ...this.#dropped },
-      roundTripMs: this.#roundTripMs,
-      minRoundTripMs: this.#minRoundTripMs,
+      roundTripMs: this.#roundTrip.smoothedMs,
+      minRoundTripMs: this.#roundTrip.minMs,
       silentMs: this.#options.clock.now() - this.#heardAt,
     };
   }
 
   close(): void {
     this.#close('PEER_LOST', 'this device closed the link');
+  }
+
+  #begin(): void {
+    if (this.#options.channel.readyState === 'open') this.#hello();
+    else this.#close('PEER_LOST', 'its channel was closed already');
   }
 
   /** Until the peer answers: what reaches a negotiated channel before its own end exists is lost in Chromium. */
@@ -187,26 +155,13 @@ class ChannelLink implements Link {
     this.#state = 'open';
     this.#cancelHello();
     this.#cancelGreet();
-    this.#settleOpened.resolve();
+    this.#resolveOpened();
     this.#pump();
     this.#tick();
   }
 
   #pump(): void {
-    const { channel } = this.#options;
-    while (this.#state === 'open') {
-      const head = this.#queue[0];
-      const message = head?.messages[head.next];
-      if (head === undefined || message === undefined) return;
-      if (channel.bufferedAmount > limits.channelBufferedBytes) return;
-      // Before the send: a channel may take the buffer.
-      this.#queuedBytes -= message.byteLength;
-      if (!this.#post(message)) return;
-      head.next++;
-      if (head.next < head.messages.length) continue;
-      this.#queue.shift();
-      head.resolve();
-    }
+    if (this.#state === 'open') this.#queue.pump(this.#options.channel, (message) => this.#post(message));
   }
 
   #post(message: Uint8Array<ArrayBuffer>): boolean {
@@ -217,8 +172,7 @@ class ChannelLink implements Link {
       this.#close('PEER_LOST', 'its channel refused a message', error);
       return false;
     }
-    this.#sentBytes += bytes;
-    this.#sentMessages++;
+    this.#counters.sent(bytes);
     return true;
   }
 
@@ -230,16 +184,15 @@ class ChannelLink implements Link {
   #receive(data: unknown): void {
     if (this.#state === 'closed') return;
     this.#heardAt = this.#options.clock.now();
-    this.#receivedMessages++;
     const bytes = data instanceof ArrayBuffer ? new Uint8Array(data) : data;
     if (!(bytes instanceof Uint8Array)) {
-      this.#drop('notBytes');
+      this.#counters.dropped('notBytes');
       return;
     }
-    this.#receivedBytes += bytes.byteLength;
+    this.#counters.received(bytes.byteLength);
     const decoded = decodeFrame(bytes);
     if (!decoded.ok) {
-      this.#drop(decoded.reason);
+      this.#counters.dropped(decoded.reason);
       if (decoded.reason === 'version' && this.#state === 'greeting')
         this.#close('PROTOCOL_VERSION', `it does not speak version ${frameVersion} of the tensor channel`);
       return;
@@ -248,8 +201,9 @@ class ChannelLink implements Link {
     if ('dims' in frame) this.#join(frame);
     else if (frame.kind === 'abort') this.#options.onFrame(frame);
     else if (frame.kind === 'ping') this.#sendControl({ kind: 'pong', sequence: frame.sequence });
-    else if (frame.kind === 'pong') this.#measure(frame.sequence);
-    else {
+    else if (frame.kind === 'pong') {
+      if (!this.#roundTrip.finish(frame.sequence, this.#heardAt)) this.#counters.dropped('unasked');
+    } else {
       // Whoever greets is there and listens: the answer to it arrives, and so does everything after.
       if (frame.kind === 'hello') this.#sendControl({ kind: 'helloAck' });
       this.#greeted();
@@ -258,23 +212,17 @@ class ChannelLink implements Link {
 
   #join(part: TensorPart): void {
     const result = this.#reassembly.add(part);
-    if (result.state === 'dropped') this.#drop(result.reason);
+    if (result.state === 'dropped') this.#counters.dropped(result.reason);
     else if (result.state === 'whole') this.#options.onFrame(result.frame);
   }
 
-  #drop(reason: DropReason): void {
-    this.#dropped[reason] = (this.#dropped[reason] ?? 0) + 1;
-  }
-
-  /** At most one ping is on its way; one that waits behind data is no measure, so none is sent while data queues. */
+  /** A ping that waits behind data is no measure, so none is sent while data queues. */
   #tick(): void {
     if (this.#state !== 'open') return;
     const { clock, lostMs, pingMs = limits.heartbeatMs } = this.#options;
     const now = clock.now();
-    if (!this.#ping.waiting && this.#queue.length === 0) {
-      this.#ping = { sequence: this.#ping.sequence + 1, sentAt: now, waiting: true };
-      this.#sendControl({ kind: 'ping', sequence: this.#ping.sequence });
-    }
+    const sequence = this.#queue.empty ? this.#roundTrip.start(now) : null;
+    if (sequence !== null) this.#sendControl({ kind: 'ping', sequence });
     this.#cancelPing = clock.after(pingMs, () => {
       // Late because this Worker computed: messages of the peer may wait behind this very callback.
       const late = clock.now() - now > 2 * pingMs;
@@ -284,25 +232,12 @@ class ChannelLink implements Link {
     });
   }
 
-  #measure(sequence: number): void {
-    if (!this.#ping.waiting || sequence !== this.#ping.sequence) {
-      this.#drop('unasked');
-      return;
-    }
-    this.#ping.waiting = false;
-    const sample = this.#options.clock.now() - this.#ping.sentAt;
-    // Weight 1/8, as TCP does (RFC 6298).
-    this.#roundTripMs =
-      this.#roundTripMs === null ? sample : this.#roundTripMs + (sample - this.#roundTripMs) / 8;
-    this.#minRoundTripMs = Math.min(this.#minRoundTripMs ?? sample, sample);
-  }
-
   #close(code: 'PEER_LOST' | 'PEER_UNREACHABLE' | 'PROTOCOL_VERSION', why: string, cause?: unknown): void {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
     const { peer } = this.#options;
-    const who = peer === undefined ? 'The peer' : `Device ${peer}`;
-    const reason = new StarlingError(code, `${who} cannot be reached: ${why}.`, { cause });
+    const who = peer === undefined ? 'the peer' : `device ${peer}`;
+    const reason = new StarlingError(code, `The link to ${who} has ended: ${why}.`, { cause });
     this.#lost = reason;
     this.#cancelHello();
     this.#cancelGreet();
@@ -311,25 +246,8 @@ class ChannelLink implements Link {
     channel.onmessage = channel.onopen = channel.onclose = channel.onbufferedamountlow = null;
     channel.close();
     this.#reassembly.discard(() => true);
-    const queue = this.#queue;
-    this.#queue = [];
-    this.#queuedBytes = 0;
-    this.#settleOpened.reject(reason);
-    for (const queued of queue) queued.reject(reason);
+    this.#rejectOpened(reason);
+    this.#queue.fail(reason);
     this.#options.onClose(reason);
   }
-}
-
-function withResolvers(): {
-  promise: Promise<void>;
-  resolve: () => void;
-  reject: (reason: StarlingError) => void;
-} {
-  let resolve: () => void = () => {};
-  let reject: (reason: StarlingError) => void = () => {};
-  const promise = new Promise<void>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  return { promise, resolve, reject };
 }

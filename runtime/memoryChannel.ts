@@ -74,6 +74,10 @@ class Network implements MemoryNetwork {
   #deliver(receiver: MemoryChannel): void {
     const message = receiver.incoming.shift();
     if (message === undefined) return;
+    if (message === null) {
+      receiver.shut();
+      return;
+    }
     if (this.#options.shape === undefined) receiver.peer?.left(message.byteLength);
     if (receiver.readyState !== 'open') return;
     this.deliveredBytes += message.byteLength;
@@ -93,7 +97,8 @@ class MemoryChannel implements MessageChannelLike {
   onclose: MessageChannelLike['onclose'] = null;
   /** The other end; set once, by the network. */
   peer: MemoryChannel | null = null;
-  readonly incoming: Uint8Array<ArrayBuffer>[] = [];
+  /** null: the other end has closed; what it sent before still arrives, as on a data channel. */
+  readonly incoming: (Uint8Array<ArrayBuffer> | null)[] = [];
   /** When the line towards this end has carried everything before. */
   lineFreeAt = 0;
   readonly #carry: (receiver: MemoryChannel, bytes: number) => void;
@@ -120,8 +125,11 @@ class MemoryChannel implements MessageChannelLike {
   }
 
   close(): void {
+    const { peer } = this;
+    if (this.readyState === 'closed' || peer === null) return;
     this.shut();
-    this.peer?.shut();
+    peer.incoming.push(null);
+    this.#carry(peer, 0);
   }
 
   shut(): void {
