@@ -38,6 +38,7 @@ export const errorCodes = [
   'PEER_LOST',
   'PEER_UNTRUSTED',
   'PROTOCOL_VERSION',
+  'ADDRESS_UNAVAILABLE',
   // command line
   'USAGE',
   'FILE_UNREADABLE',

@@ -13,6 +13,8 @@ export const limits = {
   signalingBufferedBytes: 4 * 1024 * 1024,
   /** Open connections of one signaling server, joined or not. */
   signalingConnections: 4096,
+  /** Of these from one network address; many devices may share one. */
+  signalingConnectionsPerAddress: 256,
   /** Wait before a lost signaling connection is tried again: doubles from the first to the last. */
   signalingRetryFirstMs: 250,
   signalingRetryLastMs: 10_000,
