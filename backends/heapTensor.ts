@@ -14,9 +14,9 @@ import {
   withCells,
   writePointers,
 } from './heapMemory.ts';
-import { dataTypeCode, dataTypeOfCode, type NumericDataType } from './ortDataTypes.ts';
+import { dataTypeCode, dataTypeOfCode } from './ortDataTypes.ts';
 import type { OrtModule } from './ortModule.ts';
-import { uploadableType } from './uploadableType.ts';
+import { type NumericDataType, uploadableType } from './uploadableType.ts';
 
 /** onnxruntime's number for "the bytes are in CPU memory", which in a browser is the heap. */
 const cpuLocation = 1;

@@ -1,8 +1,6 @@
 /** The numbers of ONNX's TensorProto.DataType for the types a tensor here can have. */
 import type { DataType } from '../graph/tensor.ts';
 
-export type NumericDataType = Exclude<DataType, 'string'>;
-
 const codes: { readonly [T in DataType]: number } = {
   float32: 1,
   uint8: 2,

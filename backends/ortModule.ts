@@ -4,6 +4,24 @@
  */
 import { StarlingError } from '../protocol/errors.ts';
 
+export type { InferenceSession as OrtSession, Tensor as OrtTensor } from 'onnxruntime-web';
+/** The public API, as all of onnxruntime's packages share it. */
+export type OrtApi = typeof import('onnxruntime-web');
+/** `webgpu` suspends by asyncify; `jspi` is the smaller build for browsers with WebAssembly promises. */
+export type OrtApiKind = 'wasm' | 'webgpu' | 'jspi';
+
+/** Files of onnxruntime-web's dist folder that `wasmBase` serves, by what needs them. */
+export const ortFiles = {
+  heap: ['ort-wasm-simd-threaded.mjs', 'ort-wasm-simd-threaded.wasm'],
+  wasm: ['ort.wasm.min.mjs', 'ort-wasm-simd-threaded.mjs', 'ort-wasm-simd-threaded.wasm'],
+  webgpu: [
+    'ort.webgpu.min.mjs',
+    'ort-wasm-simd-threaded.asyncify.mjs',
+    'ort-wasm-simd-threaded.asyncify.wasm',
+  ],
+  jspi: ['ort.jspi.min.mjs', 'ort-wasm-simd-threaded.jspi.mjs', 'ort-wasm-simd-threaded.jspi.wasm'],
+} as const;
+
 type Pointer = number;
 
 /** What this project uses of onnxruntime-web's emscripten module (pointers are 32 bits wide in these builds). */
@@ -79,10 +97,8 @@ export const ortLogSeverity = 4;
 /** A module instance with a heap of its own, initialised. Throws StarlingError BACKEND_UNAVAILABLE. */
 export async function createOrtModule(options: OrtModuleOptions = {}): Promise<OrtModule> {
   const threads = options.threads ?? 1;
-  const factory = await importDefault<(settings: object) => Promise<OrtModule>>(
-    options.wasmBase === undefined
-      ? resolveInNode('ort-wasm-simd-threaded.mjs')
-      : new URL('ort-wasm-simd-threaded.mjs', directory(options.wasmBase)).href,
+  const { default: factory } = await importFrom<{ default: (settings: object) => Promise<OrtModule> }>(
+    addressOf('ort-wasm-simd-threaded.mjs', 'onnxruntime-web/ort-wasm-simd-threaded.mjs', options),
   );
   try {
     // Without locateFile the glue asks for the .wasm beside itself, which is where the pair lies.
@@ -94,29 +110,38 @@ export async function createOrtModule(options: OrtModuleOptions = {}): Promise<O
   }
 }
 
+/**
+ * onnxruntime's public API. Its settings are global to the page or Worker: the first call's threads and
+ * directory hold. In Node only `wasm` is there. Throws StarlingError BACKEND_UNAVAILABLE.
+ */
+export async function loadOrtApi(kind: OrtApiKind, options: OrtModuleOptions = {}): Promise<OrtApi> {
+  const api = await importFrom<OrtApi>(addressOf(`ort.${kind}.min.mjs`, 'onnxruntime-web', options));
+  api.env.logLevel = 'fatal';
+  api.env.wasm.numThreads = options.threads ?? 1;
+  if (options.wasmBase !== undefined) api.env.wasm.wasmPaths = directory(options.wasmBase);
+  return api;
+}
+
+function addressOf(file: string, nodeSpecifier: string, { wasmBase }: OrtLocation): string {
+  if (wasmBase !== undefined) return new URL(file, directory(wasmBase)).href;
+  const { process } = globalThis as { process?: { versions?: { node?: string } } };
+  if (process?.versions?.node !== undefined) return import.meta.resolve(nodeSpecifier);
+  throw new StarlingError(
+    'BACKEND_UNAVAILABLE',
+    'Expected the directory of onnxruntime-web’s files as wasmBase, got none; only Node finds them by itself.',
+  );
+}
+
 function directory(base: string): string {
   return base.endsWith('/') ? base : `${base}/`;
 }
 
-function resolveInNode(entry: string): string {
-  const { process } = globalThis as { process?: { versions?: { node?: string } } };
-  if (process?.versions?.node !== undefined) return import.meta.resolve(`onnxruntime-web/${entry}`);
-  throw new StarlingError(
-    'BACKEND_UNAVAILABLE',
-    'In a browser the directory of onnxruntime-web’s files must be given as wasmBase.',
-  );
-}
-
-/** The specifier is a value so that no bundler follows it: the files are served as they are. */
-async function importDefault<T>(url: string): Promise<T> {
+/** The address is a value so that no bundler follows it: the files are served as they are. */
+async function importFrom<T>(address: string): Promise<T> {
   try {
-    const namespace: { default: T } = await import(/* @vite-ignore */ /* webpackIgnore: true */ url);
-    return namespace.default;
+    const namespace: T = await import(/* @vite-ignore */ /* webpackIgnore: true */ address);
+    return namespace;
   } catch (thrown) {
-    throw StarlingError.from(
-      thrown,
-      'BACKEND_UNAVAILABLE',
-      `onnxruntime-web could not be loaded from ${url}`,
-    );
+    throw StarlingError.from(thrown, 'BACKEND_UNAVAILABLE', `onnxruntime-web did not load from ${address}`);
   }
 }

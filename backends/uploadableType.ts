@@ -1,7 +1,8 @@
 /** What every backend asks of a tensor before copying it in: numeric elements, and as many bytes as its dims say. */
-import { byteCount, type Tensor } from '../graph/tensor.ts';
+import { byteCount, type DataType, type Tensor } from '../graph/tensor.ts';
 import { StarlingError } from '../protocol/errors.ts';
-import type { NumericDataType } from './ortDataTypes.ts';
+
+export type NumericDataType = Exclude<DataType, 'string'>;
 
 /** The element type of an uploadable tensor. Throws StarlingError INPUT_INVALID. */
 export function uploadableType(tensor: Tensor): NumericDataType {
