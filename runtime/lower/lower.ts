@@ -1,0 +1,146 @@
+/**
+ * Lowers a normalised graph and its division for a placement: one program per device. A device that holds
+ * every shard gets the normalised graph itself.
+ */
+import { capturedNames } from '../../graph/captures.ts';
+import type { Graph, Node } from '../../graph/graph.ts';
+import type { Slab } from '../../graph/ops/rule.ts';
+import { size } from '../../graph/ranges.ts';
+import { byteCount } from '../../graph/tensor.ts';
+import { StarlingError } from '../../protocol/errors.ts';
+import { Demands, RoomGraph } from './demand.ts';
+import { DeviceEmitter } from './deviceEmitter.ts';
+import { levelsOf, stagesOf } from './levels.ts';
+import type { Division, Feed, Placement, Program, Result, RoomProgram, Transfer } from './program.ts';
+
+/** Throws PLACEMENT_INVALID unless every shard is held by exactly one device. */
+export function checkPlacement(placement: Placement, numShards: number): void {
+  const held = placement.flat();
+  const complete = held.length === numShards && new Set(held).size === numShards;
+  if (complete && held.every((shard) => Number.isInteger(shard) && shard >= 0 && shard < numShards)) return;
+  throw new StarlingError(
+    'PLACEMENT_INVALID',
+    `Expected each of the shards 0 to ${numShards - 1} on exactly one device, got ${placement
+      .map((shards) => shards.join(',') || '-')
+      .join('/')}; give each shard once, devices separated by "/".`,
+  );
+}
+
+export function lower(graph: Graph, division: Division, placement: Placement): RoomProgram {
+  checkPlacement(placement, division.numShards);
+  const alone = placement.findIndex((shards) => shards.length === division.numShards);
+  // Without shardings nothing is divided: the one device that holds everything runs the graph as it is.
+  const effective = alone < 0 ? division : { ...division, shardings: new Map() };
+  const room = new RoomGraph(graph, effective);
+  const demands = new Demands(room, placement);
+  const emitters = placement.map((_, device) => new DeviceEmitter(room, demands, device, placement.length));
+  for (const facts of room.facts) for (const emitter of emitters) emitter.emitNode(facts);
+  const results = collectResults(room, demands, emitters, placement);
+  const transfers = connect(emitters);
+  return assemble(emitters, placement, transfers, results);
+}
+
+/** Parts of owned outputs from their owners; any other output whole from the first device that holds shards. */
+function collectResults(
+  room: RoomGraph,
+  demands: Demands,
+  emitters: readonly DeviceEmitter[],
+  placement: Placement,
+): Result[] {
+  const results: Result[] = [];
+  const home = placement.findIndex((shards) => shards.length > 0);
+  const add = (output: string, device: number, slab: Slab | null) => {
+    const emitter = emitters[device];
+    if (emitter === undefined) return;
+    const { name } = emitter.materialise(output, slab ?? 'whole');
+    const { dataType, shape } = room.values.get(output) ?? { dataType: 'float32', shape: [] };
+    const dims = shape.map((dim, axis) => (axis === slab?.axis ? size(slab.ranges) : dim));
+    results.push({ id: results.length, output, device, slab, name, dataType, dims });
+  };
+  for (const { name } of room.graph.outputs) {
+    if (room.isConstant(name)) continue;
+    const sharding = room.sharding(name);
+    if (sharding === undefined) add(name, home, null);
+    else {
+      placement.forEach((_, device) => {
+        const ranges = demands.owned(device, name);
+        if (ranges.length > 0) add(name, device, { axis: sharding.axis, ranges });
+      });
+    }
+  }
+  return results;
+}
+
+/** Gives every arrival its counterpart on the sending device, and both the same number. */
+function connect(emitters: readonly DeviceEmitter[]): Transfer[] {
+  const transfers: Transfer[] = [];
+  emitters.forEach((receiver, to) => {
+    for (const [from, arrivals] of [...receiver.receives].sort(([a], [b]) => a - b)) {
+      for (const { value, slab, name } of arrivals) {
+        const sender = emitters[from];
+        if (sender === undefined || slab === null) continue;
+        const sourceName = sender.emitSent(value, slab.axis, slab.ranges);
+        const { dataType = 'float32', dims = [] } = receiver.types.get(name) ?? {};
+        transfers.push({
+          id: transfers.length, value, from, to, ...slab, sourceName, targetName: name, dataType, dims,
+        }); // biome-ignore format: one record
+      }
+    }
+  });
+  return transfers;
+}
+
+function assemble(
+  emitters: readonly DeviceEmitter[],
+  placement: Placement,
+  transfers: readonly Transfer[],
+  results: readonly Result[],
+): RoomProgram {
+  const constant = (device: number, name: string) =>
+    emitters[device]?.weights.has(name) === true || emitters[device]?.constants.has(name) === true;
+  const devices = emitters.map((emitter, device) => {
+    const sent = new Set(transfers.filter(({ from }) => from === device).map(({ sourceName }) => sourceName));
+    const received = new Map(
+      transfers
+        .filter(({ to }) => to === device)
+        .map(({ targetName, from, sourceName }) => [targetName, { device: from, name: sourceName }]),
+    );
+    const given = results.filter((result) => result.device === device).map(({ name }) => name);
+    return { nodes: emitter.nodes, received, sent, wanted: new Set([...sent, ...given]) };
+  });
+  const readsAt = (device: number) => (node: Node) =>
+    [...node.inputs, ...capturedNames(node)].filter((name) => name !== '' && !constant(device, name));
+  const reads = new Map<Node, readonly string[]>();
+  devices.forEach(({ nodes }, device) => {
+    for (const node of nodes) reads.set(node, readsAt(device)(node));
+  });
+  const readsOf = (node: Node) => reads.get(node) ?? [];
+  const levels = levelsOf(devices, readsOf);
+  let feedId = 0;
+  const programs = emitters.map((emitter, device): Program => {
+    const nodes = devices[device];
+    const known = levels[device];
+    return {
+      device,
+      shards: placement[device] ?? [],
+      stages: nodes === undefined || known === undefined ? [] : stagesOf(nodes, known, readsOf),
+      feeds: emitter.feeds.map(({ value, slab, name }): Feed => {
+        const { dataType = 'float32', dims = [] } = emitter.types.get(name) ?? {};
+        return { id: feedId++, input: value, device, slab, name, dataType, dims };
+      }),
+      results: results.filter((result) => result.device === device),
+      sends: transfers.filter(({ from }) => from === device),
+      receives: transfers.filter(({ to }) => to === device),
+      weights: emitter.weights,
+      constants: emitter.constants,
+      types: emitter.types,
+      macs: emitter.macs,
+    };
+  });
+  const rounds = Math.max(0, ...levels.flatMap((known) => [...known.values()]));
+  const exchangedBytes = transfers.reduce(
+    (sum, { dataType, dims }) => sum + (dataType === 'string' ? 0 : byteCount(dataType, dims)),
+    0,
+  );
+  return { programs, rounds, exchangedBytes };
+}
