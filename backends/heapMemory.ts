@@ -32,10 +32,6 @@ export function copyIn(module: OrtModule, data: Uint8Array): number {
   return pointer;
 }
 
-export function copyInString(module: OrtModule, text: string): number {
-  return copyIn(module, new TextEncoder().encode(`${text}\0`));
-}
-
 export function readPointers(module: OrtModule, pointer: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => module.getValue(pointer + i * pointerBytes, '*'));
 }

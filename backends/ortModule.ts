@@ -3,6 +3,7 @@
  * and its public API for the backends that have no access to the heap. It runs nothing.
  */
 import { StarlingError } from '../protocol/errors.ts';
+import { limits } from '../protocol/limits.ts';
 
 export type { InferenceSession as OrtSession, Tensor as OrtTensor } from 'onnxruntime-web';
 /** The public API, as all of onnxruntime's packages share it. */
@@ -49,7 +50,6 @@ export interface OrtModule {
     logVerbosity: number,
     optimizedModelPath: Pointer,
   ): Pointer;
-  _OrtAddSessionConfigEntry(options: Pointer, key: Pointer, value: Pointer): number;
   _OrtReleaseSessionOptions(options: Pointer): number;
   _OrtCreateSession(model: Pointer, bytes: number, options: Pointer): Pointer | Promise<Pointer>;
   _OrtReleaseSession(session: Pointer): number;
@@ -102,7 +102,7 @@ export async function createOrtModule(options: OrtModuleOptions = {}): Promise<O
   );
   try {
     // Without locateFile the glue asks for the .wasm beside itself, which is where the pair lies.
-    const module = await factory({ numThreads: threads });
+    const module = await withinStartTime(factory({ numThreads: threads }));
     if (module._OrtInit(threads, ortLogSeverity) !== 0) throw new Error('OrtInit failed');
     return module;
   } catch (thrown) {
@@ -117,9 +117,24 @@ export async function createOrtModule(options: OrtModuleOptions = {}): Promise<O
 export async function loadOrtApi(kind: OrtApiKind, options: OrtModuleOptions = {}): Promise<OrtApi> {
   const api = await importFrom<OrtApi>(addressOf(`ort.${kind}.min.mjs`, 'onnxruntime-web', options));
   api.env.logLevel = 'fatal';
+  api.env.wasm.initTimeout = limits.runtimeStartMs;
   api.env.wasm.numThreads = options.threads ?? 1;
   if (options.wasmBase !== undefined) api.env.wasm.wasmPaths = directory(options.wasmBase);
   return api;
+}
+
+/** The glue waits for ever for a thread whose Worker is blocked, by a content policy for instance. */
+async function withinStartTime<T>(starting: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const seconds = limits.runtimeStartMs / 1000;
+    timer = setTimeout(() => reject(new Error(`not ready after ${seconds} s`)), limits.runtimeStartMs);
+  });
+  try {
+    return await Promise.race([starting, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function addressOf(file: string, nodeSpecifier: string, { wasmBase }: OrtLocation): string {

@@ -13,12 +13,14 @@ import {
   type OrtSession,
   type OrtTensor,
 } from './ortModule.ts';
+import { probeBackend } from './probeBackend.ts';
 import { type SerialQueue, serialQueue } from './serialQueue.ts';
 
 /** WASM through `session.run`. Throws StarlingError BACKEND_UNAVAILABLE. */
 export async function createSessionBackend(options: OrtModuleOptions = {}): Promise<Backend> {
   const api = await loadOrtApi('wasm', options);
-  return apiBackend(api, { name: 'wasm', createSession: createWith(api, { executionProviders: ['wasm'] }) });
+  const createSession = createWith(api, { executionProviders: ['wasm'] });
+  return probeBackend(apiBackend(api, { name: 'wasm', createSession }));
 }
 
 export type CreateOrtSession = (

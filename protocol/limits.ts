@@ -55,6 +55,8 @@ export const limits = {
   devices: 16,
   planBytes: 64 * 1024 * 1024,
   runMs: 120_000,
+  /** Fetching, compiling and starting the inference runtime and its threads (14 to 27 MB over a slow network). */
+  runtimeStartMs: 120_000,
   /** Pixels of a picture that is decoded (a compressed file of a few bytes may claim any size). */
   imagePixels: 100_000_000,
   /** Characters of a device id, of a text in a device's status, and of a plan's address. */
