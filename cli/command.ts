@@ -2,12 +2,15 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { StarlingError } from '../protocol/errors.ts';
 
+/** The part of a terminal's stream that commands use. */
+export type TextStream = Pick<NodeJS.WriteStream, 'isTTY' | 'columns'> & { write(text: string): boolean };
+
 /** What a command may use of the process, passed in so that a test can give its own. */
 export interface Terminal {
   /** The command's result; one call is one line. */
   print(line: string): void;
   /** Notes and progress, never the result. */
-  readonly stderr: NodeJS.WriteStream;
+  readonly stderr: TextStream;
 }
 
 export interface Command {

@@ -1,4 +1,5 @@
 /** One line of progress on a terminal, with the time that is left; silent where nobody watches. */
+import type { TextStream } from './command.ts';
 
 export interface Progress {
   /** `done` of `total` units; the same line is written over. */
@@ -9,7 +10,7 @@ export interface Progress {
 
 interface ProgressOptions {
   readonly label: string;
-  readonly stream: Pick<NodeJS.WriteStream, 'write' | 'isTTY' | 'columns'>;
+  readonly stream: TextStream;
   /** Milliseconds; any origin. */
   readonly now?: () => number;
 }
