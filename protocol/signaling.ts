@@ -24,16 +24,15 @@ export const iceServerSchema = v.object({
 export type IceServer = v.InferOutput<typeof iceServerSchema>;
 
 /**
- * What two members tell each other through the server. `attempt` names one connection from its first
- * offer on, so that what belongs to an older one is recognised and dropped. `nonce` is chosen with the offer
- * and repeated in the answer; `mac` signs the DTLS fingerprints where the room has a secret.
+ * What two members tell each other through the server. `attempt` names one connection: 128 bits of chance that
+ * come with its offer and are repeated in the answer and with every candidate, so that what belongs to
+ * another attempt is dropped. `mac` signs the DTLS fingerprints, and the attempt, where the room has a secret.
  */
 export const signalPayloadSchema = v.variant('kind', [
   v.object({
     kind: v.picklist(['offer', 'answer']),
     attempt: idSchema,
     sdp: sdpSchema,
-    nonce: idSchema,
     mac: v.nullable(keySchema),
   }),
   v.object({
@@ -43,8 +42,13 @@ export const signalPayloadSchema = v.variant('kind', [
     sdpMid: v.nullable(v.pipe(v.string(), v.maxLength(64))),
     sdpMLineIndex: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255))),
   }),
-  /** From the member that waits for offers: `attempt` has ended here, make another. */
-  v.object({ kind: v.literal('retry'), attempt: idSchema }),
+  /** `attempt` has come to nothing at the sender, and why. A connection that stands does not end by it. */
+  v.object({
+    kind: v.literal('ended'),
+    attempt: idSchema,
+    code: v.picklist(errorCodes),
+    message: v.pipe(v.string(), v.maxLength(1000)),
+  }),
 ]);
 export type SignalPayload = v.InferOutput<typeof signalPayloadSchema>;
 export type SignalDescription = Extract<SignalPayload, { sdp: string }>;
