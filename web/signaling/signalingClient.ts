@@ -155,9 +155,9 @@ class Client implements SignalingClient {
     this.#failures = 0;
     this.#unansweredPings = 0;
     this.#pings = setInterval(() => this.#ping(), pingMs);
+    this.#takeMembers(new Set(members), again);
     if (again) this.#emit({ type: 'reconnected' });
     else this.#signal?.addEventListener('abort', this.#onAbort);
-    this.#takeMembers(new Set(members), again);
   }
 
   readonly #onAbort = () => this.#end(null);
