@@ -12,6 +12,11 @@ export interface ValueInfo {
   readonly dataType: DataType;
   /** Absent where the file gives no shape. */
   readonly shape?: readonly Dimension[];
+  /**
+   * True where the file gives no tensor type (inputs and outputs of subgraphs may leave it out, or be
+   * sequences); then `dataType` means nothing. Never in a normalised graph's own values.
+   */
+  readonly untyped?: true;
 }
 
 /** `ints` beyond 2^53 saturate at the ends of int64, which is what such values mean ("to the end"). */

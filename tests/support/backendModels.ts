@@ -95,9 +95,51 @@ export function stringOutputModel(): Uint8Array {
         opType: 'Cast',
         input: ['x'],
         output: ['text'],
-        attribute: [{ name: 'to', type: onnx.AttributeProto.AttributeType.INT, i: stringType }],
+        attribute: [int('to', stringType)],
       },
       { opType: 'Identity', input: ['x'], output: ['last'] },
     ],
   });
+}
+
+/** y = relu(conv(x)) with fixed weights, 3 x 3, in float32; dims of x are [batch, channels, rows, columns]. */
+export function convolutionModel(
+  dims: readonly [number, number, number, number],
+  outputChannels: number,
+): Uint8Array {
+  const [batch, channels, rows, columns] = dims;
+  const weights = Float32Array.from({ length: outputChannels * channels * 9 }, (_, i) => Math.sin(i) / 3);
+  return modelBytes({
+    inputs: [{ name: 'x', dims }],
+    outputs: [{ name: 'y', dims: [batch, outputChannels, rows, columns] }],
+    nodes: [
+      { opType: 'Conv', input: ['x', 'w'], output: ['c'], attribute: [ints('pads', [1, 1, 1, 1])] },
+      { opType: 'Relu', input: ['c'], output: ['y'] },
+    ],
+    initializers: [
+      onnx.TensorProto.create({
+        name: 'w',
+        dims: [outputChannels, channels, 3, 3],
+        dataType: floatType,
+        rawData: new Uint8Array(weights.buffer),
+      }),
+    ],
+  });
+}
+
+/** y = x in another element type. */
+export function castModel(from: number, to: number, dims: readonly number[]): Uint8Array {
+  return modelBytes({
+    inputs: [{ name: 'x', elemType: from, dims }],
+    outputs: [{ name: 'y', elemType: to, dims }],
+    nodes: [{ opType: 'Cast', input: ['x'], output: ['y'], attribute: [int('to', to)] }],
+  });
+}
+
+function int(name: string, i: number) {
+  return { name, type: onnx.AttributeProto.AttributeType.INT, i };
+}
+
+function ints(name: string, values: number[]) {
+  return { name, type: onnx.AttributeProto.AttributeType.INTS, ints: values };
 }

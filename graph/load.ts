@@ -1,0 +1,209 @@
+/**
+ * ONNX bytes as a Model: every operator set from opset 7 on, initializers of every storage kind, subgraphs
+ * kept. What the file holds is not interpreted here; lifting and shapes are the compiler's.
+ */
+import { StarlingError } from '../protocol/errors.ts';
+import { dataTypeOfCode } from './dataTypeCodes.ts';
+import { describeForeignBytes } from './foreignBytes.ts';
+import type { Dimension, Graph, Model, Node, ValueInfo } from './graph.ts';
+import { loadAttribute } from './loadAttribute.ts';
+import { loadTensor, type ReadExternal } from './loadTensor.ts';
+import { newestOpset, normalDomain, oldestOpset } from './opsets.ts';
+import {
+  fromInt64,
+  type GraphProto,
+  type ModelProto,
+  type NodeProto,
+  onnx,
+  type ValueInfoProto,
+} from './proto.ts';
+import { sortNodes } from './sort.ts';
+import type { Tensor } from './tensor.ts';
+import { verifyGraph } from './verify.ts';
+
+/**
+ * Reads a model. `external` gives the bytes of files beside it (weights as external data), by relative path.
+ * Tensors are views into the bytes wherever possible: keep them unchanged while the model lives.
+ * Throws MODEL_UNREADABLE (not an ONNX file, damaged, external data missing), MODEL_UNSUPPORTED (opset below 7,
+ * type or feature that Starling does not hold) or GRAPH_INVALID.
+ */
+export function loadModel(bytes: Uint8Array, external?: ReadExternal): Model {
+  const proto = decode(bytes);
+  try {
+    return modelOf(proto, cachedReader(external));
+  } catch (thrown) {
+    throw StarlingError.from(thrown, 'MODEL_UNREADABLE', 'The ONNX model is damaged');
+  }
+}
+
+function decode(bytes: Uint8Array): ModelProto {
+  const foreign = describeForeignBytes(bytes);
+  if (foreign !== undefined) throw unreadable(foreign);
+  let proto: ModelProto;
+  try {
+    proto = onnx.ModelProto.decode(bytes);
+  } catch (cause) {
+    throw unreadable('it is damaged, cut off, or something else', cause);
+  }
+  if (!Object.hasOwn(proto, 'graph') || proto.graph == null) throw unreadable('it holds no graph');
+  if (proto.opsetImport.length === 0) throw unreadable('it names no operator set, so it may be cut off');
+  return proto;
+}
+
+function modelOf(proto: ModelProto, readExternal: ReadExternal): Model {
+  const opsets = new Map(
+    proto.opsetImport.map((entry) => [normalDomain(entry.domain ?? ''), fromInt64(entry.version)]),
+  );
+  const opset = opsets.get('');
+  if (opset === undefined || opset < oldestOpset || opset > newestOpset) {
+    throw new StarlingError(
+      'MODEL_UNSUPPORTED',
+      `The model uses ${opset === undefined ? 'no opset of ONNX itself' : `opset ${opset}`}; Starling reads opsets ${oldestOpset} to ${newestOpset}: export the model again with one of them.`,
+    );
+  }
+  if (proto.functions.length > 0) {
+    throw new StarlingError(
+      'MODEL_UNSUPPORTED',
+      `The model defines functions of its own ("${proto.functions[0]?.name ?? ''}"), which Starling does not read; inline them when exporting.`,
+    );
+  }
+  const graph = graphOf(onnx.GraphProto.create(proto.graph ?? {}), readExternal);
+  for (const input of graph.inputs) {
+    if (input.untyped === true) {
+      throw new StarlingError(
+        'MODEL_UNSUPPORTED',
+        `Input "${input.name}" is not a tensor of a type that Starling reads; export the model with tensor inputs.`,
+      );
+    }
+  }
+  for (const node of graph.nodes) {
+    if (!opsets.has(node.domain)) {
+      throw new StarlingError(
+        'MODEL_UNSUPPORTED',
+        `Node "${node.name}" (${node.opType}) belongs to the operator set "${node.domain}", of which the model imports no version.`,
+      );
+    }
+  }
+  return {
+    irVersion: fromInt64(proto.irVersion),
+    opsets,
+    producer: proto.producerName,
+    metadata: new Map(proto.metadataProps.map((entry) => [entry.key ?? '', entry.value ?? ''])),
+    graph: verifyGraph(graph),
+  };
+}
+
+function graphOf(proto: GraphProto, readExternal: ReadExternal): Graph {
+  if (proto.sparseInitializer.length > 0) {
+    throw new StarlingError(
+      'MODEL_UNSUPPORTED',
+      `Graph "${proto.name}" has sparse initializers; convert them to dense ones.`,
+    );
+  }
+  const initializers = new Map<string, Tensor>();
+  for (const entry of proto.initializer) {
+    const tensor = onnx.TensorProto.create(entry);
+    if (initializers.has(tensor.name)) {
+      throw new StarlingError('GRAPH_INVALID', `The graph defines initializer "${tensor.name}" twice.`);
+    }
+    initializers.set(tensor.name, loadTensor(tensor, `Initializer "${tensor.name}"`, readExternal));
+  }
+  const infos = (list: typeof proto.input): ValueInfo[] =>
+    list.map((entry) => valueInfoOf(onnx.ValueInfoProto.create(entry)));
+  const inputs = infos(proto.input).filter((input) => !initializers.has(input.name));
+  const outputs = infos(proto.output);
+  const ends = new Set([...inputs, ...outputs].map((value) => value.name));
+  const values = infos(proto.valueInfo).filter(
+    (value) => value.untyped !== true && !ends.has(value.name) && !initializers.has(value.name),
+  );
+  return {
+    name: proto.name,
+    inputs,
+    outputs,
+    nodes: sortNodes(nodesOf(proto, readExternal)),
+    initializers,
+    values: new Map(values.map((value) => [value.name, value])),
+  };
+}
+
+function nodesOf(proto: GraphProto, readExternal: ReadExternal): Node[] {
+  const taken = new Set(proto.node.map((node) => node.name ?? ''));
+  const used = new Set<string>();
+  return proto.node.map((entry, index) => {
+    const node = onnx.NodeProto.create(entry);
+    // Names are optional in ONNX and sometimes repeated; every message and every plan needs one.
+    let name = node.name;
+    if (name === '' || used.has(name)) {
+      const stem = `${name === '' ? node.opType : name}_${index}`;
+      name = stem;
+      for (let i = 1; taken.has(name) || used.has(name); i++) name = `${stem}_${i}`;
+    }
+    used.add(name);
+    return nodeOf(node, name, readExternal);
+  });
+}
+
+function nodeOf(proto: NodeProto, name: string, readExternal: ReadExternal): Node {
+  if (proto.opType === '') throw unreadable(`its node "${name}" names no operator`);
+  const loaders = {
+    tensor: (tensor: Parameters<typeof loadTensor>[0], where: string) =>
+      loadTensor(tensor, where, readExternal),
+    graph: (graph: GraphProto) => graphOf(graph, readExternal),
+  };
+  const where = `node "${name}" (${proto.opType})`;
+  return {
+    name,
+    opType: proto.opType,
+    domain: normalDomain(proto.domain),
+    inputs: proto.input,
+    outputs: proto.output,
+    attributes: new Map(
+      proto.attribute.map((entry) => {
+        const attribute = onnx.AttributeProto.create(entry);
+        return [attribute.name, loadAttribute(attribute, where, loaders)];
+      }),
+    ),
+  };
+}
+
+function valueInfoOf(proto: ValueInfoProto): ValueInfo {
+  const { name } = proto;
+  const tensorType = proto.type?.tensorType;
+  const dataType = tensorType == null ? undefined : dataTypeOfCode(tensorType.elemType ?? 0);
+  if (dataType === undefined) return { name, dataType: 'float32', untyped: true };
+  if (tensorType?.shape == null) return { name, dataType };
+  const shape = (tensorType.shape.dim ?? []).map((dim): Dimension => {
+    if (dim.dimParam != null && dim.dimParam !== '') return dim.dimParam;
+    if (dim.dimValue == null || !Object.hasOwn(dim, 'dimValue')) return null;
+    const length = fromInt64(dim.dimValue);
+    return length < 0 ? null : length;
+  });
+  return { name, dataType, shape };
+}
+
+/** Each external file is read once, and its absence is one clear sentence. */
+function cachedReader(external: ReadExternal | undefined): ReadExternal {
+  const files = new Map<string, Uint8Array>();
+  return (path) => {
+    const known = files.get(path);
+    if (known !== undefined) return known;
+    try {
+      if (external === undefined) throw new Error('no folder was given to look in');
+      const file = external(path);
+      files.set(path, file);
+      return file;
+    } catch (thrown) {
+      throw StarlingError.from(
+        thrown,
+        'MODEL_UNREADABLE',
+        `The model keeps weights in "${path}" beside it, which could not be read`,
+      );
+    }
+  };
+}
+
+function unreadable(problem: string, cause?: unknown): StarlingError {
+  return new StarlingError('MODEL_UNREADABLE', `The file is not a readable ONNX model: ${problem}.`, {
+    cause,
+  });
+}
