@@ -133,8 +133,8 @@ export class Demands {
     this.#placement = placement;
     this.#wanted = placement.map(() => new Map());
     this.#sent = placement.map(() => placement.map(() => new Map()));
-    const home = placement.findIndex((shards) => shards.length > 0);
-    for (const { name } of room.graph.outputs) this.#wantOutput(name, Math.max(home, 0));
+    const home = placement.findIndex((shards) => shards.includes(0));
+    for (const { name } of room.graph.outputs) this.#wantOutput(name, home);
     for (const facts of room.facts.toReversed()) this.#collect(facts);
   }
 

@@ -79,6 +79,13 @@ export class DeviceEmitter implements PartBuilder {
   /** The local tensor that holds this part of a value; gathered now where it is not there yet. */
   materialise(value: string, need: Exclude<Need, 'none'>): LocalInput {
     const wanted = this.#room.canonical(value, need);
+    const local = this.#materialise(value, wanted);
+    // Everything along one axis is everything along another: the order is that of the axis asked for.
+    const otherAxis = need !== 'whole' && (wanted === 'whole' || wanted.axis !== need.axis);
+    return otherAxis ? { name: local.name, order: need.ranges } : local;
+  }
+
+  #materialise(value: string, wanted: Wanted): LocalInput {
     const anyOrder = wanted !== 'whole' && wanted.anyOrder === true;
     const key = `${value} ${wantedKey(wanted)}`;
     const known = (anyOrder ? this.#local.get(`${key} any`) : undefined) ?? this.#local.get(key);

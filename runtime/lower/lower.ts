@@ -40,7 +40,12 @@ export function lower(graph: Graph, division: Division, placement: Placement): R
   return assemble(emitters, placement, transfers, results);
 }
 
-/** Parts of owned outputs from their owners; any other output whole from the first device that holds shards. */
+/** The device that computes what nobody owns: the one with shard 0, whatever else it holds. */
+export function homeOf(placement: Placement): number {
+  return placement.findIndex((shards) => shards.includes(0));
+}
+
+/** Parts of owned outputs from their owners; any other output whole from the home device. */
 function collectResults(
   room: RoomGraph,
   demands: Demands,
@@ -48,7 +53,7 @@ function collectResults(
   placement: Placement,
 ): Result[] {
   const results: Result[] = [];
-  const home = placement.findIndex((shards) => shards.length > 0);
+  const home = homeOf(placement);
   const add = (output: string, device: number, slab: Slab | null) => {
     const emitter = emitters[device];
     if (emitter === undefined) return;

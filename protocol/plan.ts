@@ -1,0 +1,110 @@
+/**
+ * The plan file: what `starling compile` writes and every device reads. This is the boundary's schema; the graph
+ * itself lies beside it as an ONNX file whose large initializers are kept in the weight files.
+ */
+import * as v from 'valibot';
+import { StarlingError } from './errors.ts';
+import { limits } from './limits.ts';
+
+export const planFormat = 'starling-plan';
+/** Rises when an older reader could misread a newer plan. */
+export const planVersion = 1;
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const name = v.string();
+const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
+/** Names of files beside plan.json; no path leads out of its folder. */
+const path = v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/));
+/** Sorted ranges as pairs: [start, end, start, end, ...]. */
+const flatRanges = v.array(count);
+
+const file = v.object({ path, bytes: count, sha256 });
+
+const value = v.object({ name, dataType: v.string(), shape: v.array(count) });
+
+/** One contiguous piece of a weight file that holds a box of a tensor. */
+const tensorPart = v.object({
+  /** Index in `weights`. */
+  file: count,
+  offset: count,
+  bytes: count,
+  /** Axis -> sorted ranges; axes that are not listed are whole. */
+  box: v.record(v.string(), flatRanges),
+});
+
+const weightTensor = v.object({
+  dataType: v.string(),
+  dims: v.array(count),
+  parts: v.array(tensorPart),
+});
+
+const report = v.object({
+  macs: count,
+  weightBytes: count,
+  macsPerShard: v.array(count),
+  weightBytesPerShard: v.array(count),
+  /** With one shard on each device. */
+  rounds: count,
+  exchangedBytes: count,
+  /** Nodes that more than one shard computes whole or that only one computes, with their cost. */
+  replicated: v.array(v.object({ node: name, opType: name, macs: count, reason: v.string() })),
+});
+
+export const planSchema = v.object({
+  format: v.literal(planFormat),
+  version: v.literal(planVersion),
+  name: v.string(),
+  numShards: v.pipe(count, v.minValue(1), v.maxValue(limits.shards)),
+  /** The model it was made from. */
+  source: v.object({ sha256, bytes: count, opset: count }),
+  graph: file,
+  /** Weight files: one for each shard, and one with what every shard needs (`shard: null`). */
+  weights: v.array(v.object({ ...file.entries, shard: v.nullable(count) })),
+  tensors: v.record(name, weightTensor),
+  inputs: v.array(value),
+  outputs: v.array(value),
+  /** Largest batch; 1 where the batch axis cannot be opened. */
+  maxBatch: v.pipe(count, v.minValue(1)),
+  /** Different divisions of an axis over the shards: ranges of each shard. */
+  partitions: v.array(v.array(flatRanges)),
+  /** Value -> axis and index in `partitions`; values that are not listed are computed where they are needed. */
+  shardings: v.record(name, v.object({ axis: count, partition: count })),
+  report,
+  metadata: v.record(v.string(), v.string()),
+});
+
+export type PlanFile = v.InferOutput<typeof planSchema>;
+export type PlanReport = v.InferOutput<typeof report>;
+
+/** Throws PLAN_UNREADABLE or PLAN_VERSION. */
+export function parsePlan(text: string): PlanFile {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new StarlingError(
+      'PLAN_UNREADABLE',
+      'Expected a Starling plan (JSON), got something else; compile the model again.',
+    );
+  }
+  const head = v.safeParse(v.object({ format: v.literal(planFormat), version: v.number() }), json);
+  if (!head.success) {
+    throw new StarlingError(
+      'PLAN_UNREADABLE',
+      'Expected a Starling plan, got JSON of another kind; give the plan.json that "starling compile" wrote.',
+    );
+  }
+  if (head.output.version !== planVersion) {
+    throw new StarlingError(
+      'PLAN_VERSION',
+      `Expected a plan of version ${planVersion}, got version ${head.output.version}; compile the model again with this version of Starling.`,
+    );
+  }
+  const parsed = v.safeParse(planSchema, json);
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  throw new StarlingError(
+    'PLAN_UNREADABLE',
+    `The plan is damaged at "${v.getDotPath(issue) ?? ''}": ${issue.message}; compile the model again.`,
+  );
+}

@@ -1,0 +1,373 @@
+/**
+ * One device of a room: its links to the others, and for each placement (epoch) the programs of the room and its own
+ * executor. Both the Worker in a tab and the verifier in Node are made of it. It knows no browser and no plan files.
+ */
+import type { Model } from '../graph/graph.ts';
+import type { Tensor } from '../graph/tensor.ts';
+import { type ErrorCode, StarlingError } from '../protocol/errors.ts';
+import {
+  type AbortFrame,
+  type AbortReason,
+  abortReasons,
+  type TensorFrame,
+  type TensorHeader,
+} from '../protocol/frame.ts';
+import { limits } from '../protocol/limits.ts';
+import type { WireType } from '../protocol/wireType.ts';
+import type { Backend } from './backend.ts';
+import type { MessageChannelLike } from './channel.ts';
+import type { Clock } from './clock.ts';
+import { Executor } from './executor.ts';
+import { checkInputs, cutFeeds, OutputCollector } from './hostRun.ts';
+import { createLink, type Link } from './link.ts';
+import type { LinkStats } from './linkStats.ts';
+import { loadProgram } from './loadProgram.ts';
+import { lower } from './lower/lower.ts';
+import type { Division, Result, RoomProgram } from './lower/program.ts';
+import type { Verdict } from './reassembly.ts';
+import { buildBlob, type WeightSource } from './weights/blob.ts';
+
+export interface DevicePlacement {
+  readonly epoch: number;
+  /** Device ids; their order numbers the devices. */
+  readonly devices: readonly string[];
+  /** Shards of each device of `devices`. */
+  readonly shards: readonly (readonly number[])[];
+  readonly host: string;
+}
+
+export interface DevicePlan {
+  readonly model: Model;
+  readonly division: Division;
+  readonly openBatch: boolean;
+  readonly weights: WeightSource;
+}
+
+export interface DeviceRunResult {
+  readonly outputs: Readonly<Record<string, Tensor>>;
+  readonly stats: {
+    readonly totalMs: number;
+    readonly computeMs: number;
+    /** Time in which this device neither computed nor had anything to compute. */
+    readonly waitMs: number;
+    readonly sentBytes: number;
+    readonly receivedBytes: number;
+    readonly rounds: number;
+  };
+}
+
+export interface DeviceOptions {
+  readonly id: string;
+  readonly backend: Backend;
+  readonly clock: Clock;
+  /** A link closed; runs that needed it have been rejected. */
+  readonly onLost?: (peer: string, reason: StarlingError) => void;
+}
+
+interface Epoch {
+  readonly placement: DevicePlacement;
+  readonly plan: DevicePlan;
+  readonly room: RoomProgram;
+  readonly executor: Executor;
+}
+
+interface HostedRun {
+  readonly epoch: Epoch;
+  readonly collector: OutputCollector;
+  readonly startedMs: number;
+  readonly resolve: (result: DeviceRunResult) => void;
+  readonly reject: (error: StarlingError) => void;
+  readonly cancelTimeout: () => void;
+  /** Results come as sends from the devices; bytes of those are counted here. */
+  resultBytes: number;
+  feedBytes: number;
+}
+
+export class Device {
+  readonly #options: DeviceOptions;
+  readonly #links = new Map<string, Link>();
+  readonly #epochs = new Map<number, Epoch>();
+  readonly #hosted = new Map<number, HostedRun>();
+
+  constructor(options: DeviceOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when both ends hear each other. Rejects PEER_UNREACHABLE or PROTOCOL_VERSION. */
+  async connect(peer: string, channel: MessageChannelLike): Promise<void> {
+    this.disconnect(peer);
+    const link: Link = createLink({
+      channel,
+      clock: this.#options.clock,
+      peer,
+      accept: (header) => this.#accept(peer, header),
+      onFrame: (frame) => this.#receive(peer, frame),
+      onClose: (reason) => this.#lost(peer, link, reason),
+    });
+    this.#links.set(peer, link);
+    await link.opened;
+  }
+
+  disconnect(peer: string): void {
+    this.#links.get(peer)?.close();
+  }
+
+  linkStats(peer: string): LinkStats | undefined {
+    return this.#links.get(peer)?.stats();
+  }
+
+  /** Lowers, builds sessions and warms nothing else up; the epochs before stay until `retire`. */
+  async load(
+    plan: DevicePlan,
+    placement: DevicePlacement,
+    onProgress?: (done: number, total: number) => void,
+  ): Promise<RoomProgram> {
+    const room = lower(plan.model.graph, plan.division, placement.shards);
+    const program = room.programs[placement.devices.indexOf(this.#options.id)];
+    if (program === undefined) {
+      throw new StarlingError(
+        'PLACEMENT_INVALID',
+        `Device "${this.#options.id}" is not in the placement of epoch ${placement.epoch}.`,
+      );
+    }
+    const { backend, clock } = this.#options;
+    const { model, openBatch } = plan;
+    const blob = buildBlob(program, model, plan.weights);
+    const loaded = await loadProgram(program, blob, {
+      model,
+      backend,
+      openBatch,
+      ...(onProgress === undefined ? {} : { onProgress }),
+    });
+    const executor = new Executor({
+      loaded,
+      backend,
+      openBatch,
+      clock,
+      deliveries: {
+        sendTransfer: (run, { id, to }, tensor) => this.#send(epoch, to, 'tensor', run, id, tensor),
+        sendResult: (run, result, tensor) => this.#sendResult(epoch, run, result, tensor),
+        failed: (run, error) => this.#failed(epoch, run, error),
+      },
+    });
+    const epoch: Epoch = { placement, plan, room, executor };
+    await this.#epochs.get(placement.epoch)?.executor.close();
+    this.#epochs.set(placement.epoch, epoch);
+    return room;
+  }
+
+  /** Gives back every epoch before this one; runs that are still on them are rejected. */
+  async retire(before: number): Promise<void> {
+    for (const [number, { executor }] of this.#epochs) {
+      if (number >= before) continue;
+      this.#epochs.delete(number);
+      this.#rejectWhere(
+        (run) => run.epoch.placement.epoch === number,
+        new StarlingError('RUN_ABORTED', 'The placement changed while the run was under way; run again.'),
+      );
+      await executor.close();
+    }
+  }
+
+  /**
+   * One run over the room, hosted here, on the newest epoch that is loaded. Rejects INPUT_INVALID, NO_DEVICE,
+   * RUN_TIMEOUT, RUN_ABORTED, PEER_LOST, or what a device reported.
+   */
+  run(
+    runId: number,
+    inputs: Readonly<Record<string, Tensor>>,
+    timeoutMs: number = limits.runMs,
+  ): Promise<DeviceRunResult> {
+    const newest = Math.max(...this.#epochs.keys());
+    const epoch = this.#epochs.get(newest);
+    if (epoch === undefined)
+      return Promise.reject(new StarlingError('NO_DEVICE', 'No plan is loaded; load one before running.'));
+    const { graph } = epoch.plan.model;
+    return new Promise<DeviceRunResult>((resolve, reject) => {
+      checkInputs(graph, inputs, epoch.plan.openBatch);
+      const cancelTimeout = this.#options.clock.after(timeoutMs, () =>
+        this.#abort(
+          runId,
+          'RUN_TIMEOUT',
+          new StarlingError(
+            'RUN_TIMEOUT',
+            `The run took longer than ${timeoutMs} ms; a device may be frozen.`,
+          ),
+        ),
+      );
+      const run: HostedRun = {
+        epoch,
+        collector: new OutputCollector(graph, epoch.room),
+        startedMs: this.#options.clock.now(),
+        resolve,
+        reject,
+        cancelTimeout,
+        resultBytes: 0,
+        feedBytes: 0,
+      };
+      this.#hosted.set(runId, run);
+      for (const { feed, tensor } of cutFeeds(epoch.room, inputs)) {
+        if (this.#isSelf(epoch, feed.device)) epoch.executor.deliver('input', runId, feed.id, tensor);
+        else {
+          run.feedBytes += tensor.data.byteLength;
+          this.#send(epoch, feed.device, 'input', runId, feed.id, tensor).catch((thrown: unknown) =>
+            this.#abort(runId, 'PEER_LOST', StarlingError.from(thrown, 'PEER_LOST')),
+          );
+        }
+      }
+      this.#finishIfComplete(runId, run);
+    });
+  }
+
+  abort(runId: number): void {
+    this.#abort(runId, 'RUN_ABORTED', new StarlingError('RUN_ABORTED', 'The run was cancelled.'));
+  }
+
+  async close(): Promise<void> {
+    for (const link of this.#links.values()) link.close();
+    await this.retire(Number.POSITIVE_INFINITY);
+  }
+
+  #isSelf(epoch: Epoch, device: number): boolean {
+    return epoch.placement.devices[device] === this.#options.id;
+  }
+
+  #accept(peer: string, header: TensorHeader): Verdict {
+    const epoch = this.#epochs.get(header.epoch);
+    if (epoch === undefined) return 'stale';
+    const from = epoch.placement.devices.indexOf(peer);
+    if (header.kind === 'output') {
+      const run = this.#hosted.get(header.run);
+      if (run === undefined || run.epoch !== epoch) return 'stale';
+      const result = epoch.room.programs[from]?.results.find(({ id }) => id === header.transfer);
+      return result !== undefined &&
+        run.collector.expects(header.transfer) &&
+        result.dataType === header.dataType
+        ? 'accept'
+        : 'unasked';
+    }
+    if (header.kind === 'input' && peer !== epoch.placement.host) return 'unasked';
+    const sender = epoch.executor.program.receives.find(({ id }) => id === header.transfer)?.from;
+    if (header.kind === 'tensor' && sender !== from) return 'unasked';
+    return epoch.executor.expects(header);
+  }
+
+  #receive(peer: string, frame: TensorFrame | AbortFrame): void {
+    const epoch = this.#epochs.get(frame.epoch);
+    if (epoch === undefined) return;
+    if (frame.kind === 'abort') {
+      this.#aborted(peer, epoch, frame);
+      return;
+    }
+    const tensor: Tensor = { dataType: frame.dataType, dims: frame.dims, data: frame.data };
+    if (frame.kind === 'output') this.#collect(frame.run, frame.transfer, tensor);
+    else epoch.executor.deliver(frame.kind, frame.run, frame.transfer, tensor);
+  }
+
+  #aborted(peer: string, epoch: Epoch, { run, reason }: AbortFrame): void {
+    epoch.executor.end(run);
+    const hosted = this.#hosted.get(run);
+    if (hosted === undefined) return;
+    // A device that cannot go on tells the host, and the host tells everybody.
+    const code: ErrorCode = reason;
+    this.#abort(
+      run,
+      reason,
+      new StarlingError(code, `Device "${peer}" could not finish the run (${reason}).`),
+    );
+  }
+
+  async #send(
+    epoch: Epoch,
+    to: number,
+    kind: TensorHeader['kind'],
+    run: number,
+    transfer: number,
+    tensor: Tensor,
+  ): Promise<void> {
+    const peer = epoch.placement.devices[to] ?? '';
+    const link = this.#links.get(peer);
+    if (link === undefined) throw new StarlingError('PEER_LOST', `Device "${peer}" is not connected.`);
+    const { dims, data } = tensor;
+    const dataType = tensor.dataType as WireType;
+    await link.send({ kind, epoch: epoch.placement.epoch, run, transfer, dataType, dims, data });
+  }
+
+  #sendResult(epoch: Epoch, run: number, result: Result, tensor: Tensor): Promise<void> {
+    const host = epoch.placement.devices.indexOf(epoch.placement.host);
+    if (!this.#isSelf(epoch, host)) return this.#send(epoch, host, 'output', run, result.id, tensor);
+    this.#collect(run, result.id, tensor, true);
+    return Promise.resolve();
+  }
+
+  #collect(runId: number, id: number, tensor: Tensor, own = false): void {
+    const run = this.#hosted.get(runId);
+    if (run === undefined) return;
+    if (!own) run.resultBytes += tensor.data.byteLength;
+    run.collector.put(id, tensor);
+    this.#finishIfComplete(runId, run);
+  }
+
+  #finishIfComplete(runId: number, run: HostedRun): void {
+    if (!run.collector.complete) return;
+    this.#hosted.delete(runId);
+    run.cancelTimeout();
+    const totalMs = this.#options.clock.now() - run.startedMs;
+    const own = run.epoch.executor.end(runId);
+    run.resolve({
+      outputs: run.collector.outputs(),
+      stats: {
+        totalMs,
+        computeMs: own.computeMs,
+        waitMs: Math.max(0, totalMs - own.computeMs),
+        sentBytes: own.sentBytes + run.feedBytes,
+        receivedBytes: own.receivedBytes + run.resultBytes,
+        rounds: run.epoch.room.rounds,
+      },
+    });
+  }
+
+  /** Something of a run failed here: the host hears of it, or if this is the host, everybody does. */
+  #failed(epoch: Epoch, run: number, error: StarlingError): void {
+    const reason: AbortReason = abortReasons.find((known) => known === error.code) ?? 'RUN_FAILED';
+    if (this.#hosted.has(run)) this.#abort(run, reason, error);
+    else this.#tell(epoch, epoch.placement.host, run, reason);
+  }
+
+  #abort(runId: number, reason: AbortReason, error: StarlingError): void {
+    const run = this.#hosted.get(runId);
+    if (run === undefined) return;
+    this.#hosted.delete(runId);
+    run.cancelTimeout();
+    run.epoch.executor.end(runId);
+    for (const peer of run.epoch.placement.devices) {
+      if (peer !== this.#options.id) this.#tell(run.epoch, peer, runId, reason);
+    }
+    run.reject(error);
+  }
+
+  #tell(epoch: Epoch, peer: string, run: number, reason: AbortReason): void {
+    // A peer that cannot be told is gone, and its runs with it.
+    this.#links
+      .get(peer)
+      ?.send({ kind: 'abort', epoch: epoch.placement.epoch, run, reason })
+      .catch(() => {});
+  }
+
+  #lost(peer: string, link: Link, reason: StarlingError): void {
+    if (this.#links.get(peer) === link) this.#links.delete(peer);
+    const needs = ({ devices, shards, host }: DevicePlacement) =>
+      peer === host || (shards[devices.indexOf(peer)] ?? []).length > 0;
+    this.#rejectWhere((run) => needs(run.epoch.placement), reason);
+    for (const { placement, executor } of this.#epochs.values()) {
+      if (needs(placement)) for (const run of executor.activeRuns) executor.end(run);
+    }
+    this.#options.onLost?.(peer, reason);
+  }
+
+  #rejectWhere(concerned: (run: HostedRun) => boolean, reason: StarlingError): void {
+    for (const [id, run] of this.#hosted) {
+      if (concerned(run)) this.#abort(id, 'PEER_LOST', reason);
+    }
+  }
+}

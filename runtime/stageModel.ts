@@ -1,0 +1,73 @@
+/** One stage of a program as an ONNX model whose weights lie in the device's blob. */
+import { capturedNames } from '../graph/captures.ts';
+import type { Graph, Model, Node, ValueInfo } from '../graph/graph.ts';
+import { type ExternalInitializer, saveModel } from '../graph/save.ts';
+import { byteCount } from '../graph/tensor.ts';
+import type { Program, Stage } from './lower/program.ts';
+import type { WeightBlob } from './weights/blob.ts';
+
+/** The name under which stage models know the blob. */
+export const weightsPath = 'weights.bin';
+
+function valueInfo(program: Program, name: string, openBatch: boolean): ValueInfo {
+  const type = program.types.get(name);
+  if (type?.dims === undefined) return { name, dataType: type?.dataType ?? 'float32' };
+  const shape = type.dims.map((dim, axis) => (axis === 0 && openBatch ? 'N' : dim));
+  return { name, dataType: type.dataType, shape };
+}
+
+function readsOf(nodes: readonly Node[]): Set<string> {
+  return new Set(nodes.flatMap((node) => [...node.inputs, ...capturedNames(node)]));
+}
+
+/** A stage's graph, its weights left out. */
+export function stageGraph(program: Program, stage: Stage, openBatch: boolean): Graph {
+  const reads = readsOf(stage.nodes);
+  return {
+    name: `device ${program.device} level ${stage.level}`,
+    inputs: stage.inputs.map((name) => valueInfo(program, name, openBatch)),
+    outputs: stage.outputs.map((name) => valueInfo(program, name, openBatch)),
+    nodes: stage.nodes,
+    initializers: new Map([...program.constants].filter(([name]) => reads.has(name))),
+    values: new Map(),
+  };
+}
+
+export function stageModel(
+  model: Model,
+  program: Program,
+  stage: Stage,
+  blob: WeightBlob,
+  openBatch: boolean,
+): Uint8Array {
+  const reads = readsOf(stage.nodes);
+  const externalInitializers = new Map<string, ExternalInitializer>();
+  for (const [name, { dataType, dims }] of program.weights) {
+    if (!reads.has(name)) continue;
+    const offset = blob.offsets.get(name) ?? 0;
+    const bytes = byteCount(dataType, dims);
+    externalInitializers.set(name, { dataType, dims, path: weightsPath, offset, bytes });
+  }
+  return saveModel({ ...model, graph: stageGraph(program, stage, openBatch) }, { externalInitializers })
+    .bytes;
+}
+
+/** A device's whole program as one model: what `starling lower` writes. Its exchanges are extra inputs and outputs. */
+export function programGraph(program: Program, openBatch: boolean): Graph {
+  const inputs = [
+    ...program.feeds.map(({ name }) => name),
+    ...program.receives.map(({ targetName }) => targetName),
+  ];
+  const outputs = [
+    ...program.sends.map(({ sourceName }) => sourceName),
+    ...program.results.map(({ name }) => name),
+  ];
+  const stage: Stage = {
+    level: 0,
+    sends: true,
+    nodes: program.stages.flatMap(({ nodes }) => nodes),
+    inputs: [...new Set(inputs)],
+    outputs: [...new Set(outputs)],
+  };
+  return stageGraph(program, stage, openBatch);
+}
