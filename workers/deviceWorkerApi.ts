@@ -1,0 +1,127 @@
+/**
+ * The data plane of one tab: a Device on a backend, and the plan it runs. What each call means is in api.ts; this
+ * file only joins the runtime to the browser.
+ */
+import { chooseBackend } from '../backends/chooseBackend.ts';
+import { StarlingError } from '../protocol/errors.ts';
+import type { Backend } from '../runtime/backend.ts';
+import type { MessageChannelLike } from '../runtime/channel.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { Device } from '../runtime/device.ts';
+import { forwardedChannel } from '../runtime/forwardedChannel.ts';
+import { openPlan, type Plan } from '../runtime/plan.ts';
+import { fileWeights } from '../runtime/weights/blob.ts';
+import type { DeviceApi, LoadProgress, PlacementMessage, PlanSource, PlanSummary } from './api.ts';
+import { fetchBytes, weightFile } from './planFiles.ts';
+
+interface Started {
+  readonly id: string;
+  readonly backend: Backend;
+  readonly device: Device;
+}
+
+export class DeviceWorker implements DeviceApi {
+  #started: Started | null = null;
+  #plan: { readonly url: string; readonly plan: Plan } | null = null;
+  #newestEpoch = -1;
+
+  async start(options: Parameters<DeviceApi['start']>[0]): ReturnType<DeviceApi['start']> {
+    const { backend, info } = await chooseBackend(options);
+    const device = new Device({ id: options.deviceId, backend, clock: systemClock });
+    this.#started = { id: options.deviceId, backend, device };
+    return info;
+  }
+
+  async openPlan({ url, sha256 }: PlanSource): Promise<PlanSummary> {
+    const base = new URL('.', url).href;
+    const plan = await openPlan(
+      (path) => fetchBytes(path === 'plan.json' ? url : new URL(path, base).href),
+      sha256,
+    );
+    this.#plan = { url, plan };
+    const { file } = plan;
+    return {
+      name: file.name,
+      sha256: plan.sha256,
+      numShards: file.numShards,
+      inputs: file.inputs.map(({ name, dataType, shape }) => ({ name, dataType, shape })),
+      outputs: file.outputs.map(({ name, dataType, shape }) => ({ name, dataType, shape })),
+      weightBytes: file.report.weightBytes,
+      macs: file.report.macs,
+      metadata: file.metadata,
+    };
+  }
+
+  async load(placement: PlacementMessage, onProgress: (progress: LoadProgress) => void): Promise<void> {
+    const { device, id } = this.#device();
+    if (this.#plan === null)
+      throw new StarlingError('PLAN_NOT_FOUND', 'No plan is open; open one before loading.');
+    const { url, plan } = this.#plan;
+    const shards = placement.shards[placement.devices.indexOf(id)] ?? [];
+    const wanted = plan.file.weights.map(
+      ({ shard }) => shards.length > 0 && (shard === null || shards.includes(shard)),
+    );
+    const loaded = plan.file.weights.map(() => 0);
+    const totalBytes = plan.file.weights.reduce(
+      (sum, { bytes }, i) => sum + (wanted[i] === true ? bytes : 0),
+      0,
+    );
+    const files = await Promise.all(
+      plan.file.weights.map((file, i) => {
+        if (wanted[i] !== true) return null;
+        return weightFile(url, file, (bytes) => {
+          loaded[i] = bytes;
+          onProgress({ phase: 'fetch', loadedBytes: loaded.reduce((a, b) => a + b), totalBytes });
+        });
+      }),
+    );
+    const devicePlan = {
+      model: plan.model,
+      division: plan.division,
+      openBatch: plan.file.maxBatch > 1,
+      weights: fileWeights(plan, files),
+    };
+    await device.load(devicePlan, placement, (done, total) => onProgress({ phase: 'sessions', done, total }));
+    // The epoch before stays until the next change: the room may still be running on it.
+    await device.retire(this.#newestEpoch);
+    this.#newestEpoch = placement.epoch;
+    onProgress({ phase: 'ready' });
+  }
+
+  async connect(deviceId: string, channel: unknown): Promise<void> {
+    const { device } = this.#device();
+    await device.connect(deviceId, channelOf(channel));
+  }
+
+  async disconnect(deviceId: string): Promise<void> {
+    this.#device().device.disconnect(deviceId);
+  }
+
+  run(...[runId, inputs]: Parameters<DeviceApi['run']>): ReturnType<DeviceApi['run']> {
+    return this.#device().device.run(runId, inputs);
+  }
+
+  async abort(runId: number): Promise<void> {
+    this.#started?.device.abort(runId);
+  }
+
+  async unload(): Promise<void> {
+    this.#plan = null;
+    this.#newestEpoch = -1;
+    await this.#started?.device.retire(Number.POSITIVE_INFINITY);
+  }
+
+  #device(): Started {
+    if (this.#started !== null) return this.#started;
+    throw new StarlingError(
+      'BACKEND_UNAVAILABLE',
+      'The device was used before it was started; call start first.',
+    );
+  }
+}
+
+/** A transferred data channel, or the port of one that stays on the page. */
+function channelOf(channel: unknown): MessageChannelLike {
+  if (channel instanceof MessagePort) return forwardedChannel(channel);
+  return channel as MessageChannelLike;
+}
