@@ -49,6 +49,11 @@ export interface Graph {
   /** In topological order. */
   readonly nodes: readonly Node[];
   readonly initializers: ReadonlyMap<string, Tensor>;
+  /**
+   * Initializers that an IR 4 file lists among its inputs too: a caller could replace them, so a runtime does
+   * not fold them. Kept only for a bit-for-bit save; normalised graphs have none.
+   */
+  readonly overridable?: ReadonlySet<string>;
   /** Types and shapes of intermediate values, as far as they are known. */
   readonly values: ReadonlyMap<string, ValueInfo>;
 }

@@ -67,7 +67,8 @@ function modelOf(proto: ModelProto, readExternal: ReadExternal): Model {
       `The model defines functions of its own ("${proto.functions[0]?.name ?? ''}"), which Starling does not read; inline them when exporting.`,
     );
   }
-  const graph = graphOf(onnx.GraphProto.create(proto.graph ?? {}), readExternal);
+  const irVersion = fromInt64(proto.irVersion);
+  const graph = graphOf(onnx.GraphProto.create(proto.graph ?? {}), irVersion, readExternal);
   for (const input of graph.inputs) {
     if (input.untyped === true) {
       throw new StarlingError(
@@ -85,7 +86,7 @@ function modelOf(proto: ModelProto, readExternal: ReadExternal): Model {
     }
   }
   return {
-    irVersion: fromInt64(proto.irVersion),
+    irVersion,
     opsets,
     producer: proto.producerName,
     metadata: new Map(proto.metadataProps.map((entry) => [entry.key ?? '', entry.value ?? ''])),
@@ -93,7 +94,7 @@ function modelOf(proto: ModelProto, readExternal: ReadExternal): Model {
   };
 }
 
-function graphOf(proto: GraphProto, readExternal: ReadExternal): Graph {
+function graphOf(proto: GraphProto, irVersion: number, readExternal: ReadExternal): Graph {
   if (proto.sparseInitializer.length > 0) {
     throw new StarlingError(
       'MODEL_UNSUPPORTED',
@@ -110,7 +111,9 @@ function graphOf(proto: GraphProto, readExternal: ReadExternal): Graph {
   }
   const infos = (list: typeof proto.input): ValueInfo[] =>
     list.map((entry) => valueInfoOf(onnx.ValueInfoProto.create(entry)));
-  const inputs = infos(proto.input).filter((input) => !initializers.has(input.name));
+  const listed = infos(proto.input);
+  const inputs = listed.filter((input) => !initializers.has(input.name));
+  const overridable = listed.map((input) => input.name).filter((name) => initializers.has(name));
   const outputs = infos(proto.output);
   const ends = new Set([...inputs, ...outputs].map((value) => value.name));
   const values = infos(proto.valueInfo).filter(
@@ -120,13 +123,15 @@ function graphOf(proto: GraphProto, readExternal: ReadExternal): Graph {
     name: proto.name,
     inputs,
     outputs,
-    nodes: sortNodes(nodesOf(proto, readExternal)),
+    nodes: sortNodes(nodesOf(proto, irVersion, readExternal)),
     initializers,
+    // IR 3 lists every initializer as an input, and means nothing by it.
+    ...(overridable.length > 0 && irVersion >= 4 ? { overridable: new Set(overridable) } : {}),
     values: new Map(values.map((value) => [value.name, value])),
   };
 }
 
-function nodesOf(proto: GraphProto, readExternal: ReadExternal): Node[] {
+function nodesOf(proto: GraphProto, irVersion: number, readExternal: ReadExternal): Node[] {
   const taken = new Set(proto.node.map((node) => node.name ?? ''));
   const used = new Set<string>();
   return proto.node.map((entry, index) => {
@@ -139,16 +144,16 @@ function nodesOf(proto: GraphProto, readExternal: ReadExternal): Node[] {
       for (let i = 1; taken.has(name) || used.has(name); i++) name = `${stem}_${i}`;
     }
     used.add(name);
-    return nodeOf(node, name, readExternal);
+    return nodeOf(node, name, irVersion, readExternal);
   });
 }
 
-function nodeOf(proto: NodeProto, name: string, readExternal: ReadExternal): Node {
+function nodeOf(proto: NodeProto, name: string, irVersion: number, readExternal: ReadExternal): Node {
   if (proto.opType === '') throw unreadable(`its node "${name}" names no operator`);
   const loaders = {
     tensor: (tensor: Parameters<typeof loadTensor>[0], where: string) =>
       loadTensor(tensor, where, readExternal),
-    graph: (graph: GraphProto) => graphOf(graph, readExternal),
+    graph: (graph: GraphProto) => graphOf(graph, irVersion, readExternal),
   };
   const where = `node "${name}" (${proto.opType})`;
   return {

@@ -20,7 +20,10 @@ export interface ExternalInitializer {
 }
 
 export interface SaveOptions {
-  /** Writes initializers of at least `threshold` bytes into one external file that the model calls `path`. */
+  /**
+   * Writes floating-point initializers of at least `threshold` bytes into one external file that the model
+   * calls `path`. Integers stay inside: onnxruntime reads axes and shapes before it opens external files.
+   */
   readonly external?: { readonly path: string; readonly threshold: number };
   /** Initializers of the top graph that are only referred to, by name. */
   readonly externalInitializers?: ReadonlyMap<string, ExternalInitializer>;
@@ -44,7 +47,7 @@ export function saveModel(model: Model, options: SaveOptions = {}): SavedModel {
   for (const [name, tensor] of model.graph.initializers) {
     const { external } = options;
     const { dataType } = tensor;
-    if (dataType === 'string' || external === undefined || tensor.data.byteLength < external.threshold) {
+    if (!isFloat(dataType) || external === undefined || tensor.data.byteLength < external.threshold) {
       initializers.push(tensorMessage(tensor, name));
       continue;
     }
@@ -78,6 +81,10 @@ export function saveModel(model: Model, options: SaveOptions = {}): SavedModel {
   return position === 0 ? { bytes } : { bytes, external: joined(pieces, position) };
 }
 
+function isFloat(dataType: DataType): dataType is 'float32' | 'float64' | 'float16' | 'bfloat16' {
+  return dataType.includes('float');
+}
+
 type TensorMessage = Parameters<typeof onnx.TensorProto.create>[0] & object;
 type GraphMessage = Parameters<typeof onnx.GraphProto.create>[0] & object;
 type NodeMessage = Parameters<typeof onnx.NodeProto.create>[0] & object;
@@ -87,12 +94,19 @@ type ValueMessage = Parameters<typeof onnx.ValueInfoProto.create>[0] & object;
 function graphMessage(graph: Graph, initializer: TensorMessage[]): GraphMessage {
   return {
     name: graph.name === '' ? 'graph' : graph.name,
-    input: graph.inputs.map(valueMessage),
+    input: [...graph.inputs, ...overridableInfos(graph)].map(valueMessage),
     output: graph.outputs.map(valueMessage),
     valueInfo: [...graph.values.values()].map(valueMessage),
     node: graph.nodes.map(nodeMessage),
     initializer,
   };
+}
+
+function overridableInfos(graph: Graph): ValueInfo[] {
+  return [...(graph.overridable ?? [])].flatMap((name) => {
+    const tensor = graph.initializers.get(name);
+    return tensor === undefined ? [] : [{ name, dataType: tensor.dataType, shape: tensor.dims }];
+  });
 }
 
 function nodeMessage(node: Node): NodeMessage {
