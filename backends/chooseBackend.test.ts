@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { chooseBackend, chooseThreads, currentSurroundings, type Surroundings } from './chooseBackend.ts';
+import {
+  type Adapter,
+  chooseBackend,
+  chooseThreads,
+  currentSurroundings,
+  type Surroundings,
+} from './chooseBackend.ts';
 import { probeBackend } from './probeBackend.ts';
 
 const isolated: Surroundings = {
@@ -32,7 +38,7 @@ describe('chooseBackend', () => {
     ['webgpu', async (): Promise<null> => null, 'no adapter'],
     ['webgpu', async (): Promise<null> => Promise.reject(new Error('lost')), 'lost'],
     // An adapter alone does not help where the GPU build cannot run: Node has no navigator.gpu.
-    ['webgpu', async (): Promise<object> => ({}), 'WebGPU failed'],
+    ['webgpu', async (): Promise<Adapter> => ({ features: new Set() }), 'WebGPU failed'],
   ] as const)('%s with adapter %o gives working WASM and says why', async (kind, requestAdapter, reason) => {
     const chosen = await chooseBackend({ backend: kind, threads: 1 }, { ...isolated, requestAdapter });
     expect(chosen.info).toEqual({ kind: 'wasm', threads: 1, reason: expect.stringContaining(reason) });

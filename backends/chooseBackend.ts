@@ -28,7 +28,12 @@ export interface Surroundings {
   readonly sharedMemory: boolean;
   readonly secureContext: boolean;
   /** Null without WebGPU. */
-  readonly requestAdapter: (() => Promise<unknown>) | null;
+  readonly requestAdapter: (() => Promise<Adapter | null>) | null;
+}
+
+/** What is asked of a GPUAdapter. */
+export interface Adapter {
+  readonly features: { has(feature: string): boolean };
 }
 
 /**
@@ -44,10 +49,8 @@ export async function chooseBackend(
   if (request.backend === 'webgpu') {
     const gpu = await createGpu(surroundings, wasmBase);
     if (typeof gpu !== 'string') {
-      return {
-        backend: gpu,
-        info: { kind: 'webgpu', threads: 1, reason: 'WebGPU was asked for and works.' },
-      };
+      const reason = `WebGPU was asked for and works${gpu.float16 ? '' : ', without float16'}.`;
+      return { backend: gpu.backend, info: { kind: 'webgpu', threads: 1, reason } };
     }
     why = `WASM, because ${gpu}`;
   }
@@ -77,13 +80,17 @@ export function chooseThreads(
 async function createGpu(
   { requestAdapter, secureContext }: Surroundings,
   wasmBase: string | undefined,
-): Promise<Backend | string> {
+): Promise<{ backend: Backend; float16: boolean } | string> {
   if (requestAdapter === null) {
     return secureContext ? 'this browser has no WebGPU' : 'WebGPU needs https or localhost';
   }
   try {
-    if ((await requestAdapter()) == null) return 'WebGPU has no adapter here';
-    return await createWebgpuBackend({ wasmBase });
+    const adapter = await requestAdapter();
+    if (adapter === null) return 'WebGPU has no adapter here';
+    return {
+      backend: await createWebgpuBackend({ wasmBase }),
+      float16: adapter.features.has('shader-f16'),
+    };
   } catch (thrown) {
     return `WebGPU failed (${thrown instanceof Error ? thrown.message : String(thrown)})`;
   }
@@ -119,7 +126,7 @@ export function currentSurroundings(): Surroundings {
     crossOriginIsolated?: boolean;
     isSecureContext?: boolean;
     process?: { versions?: { node?: string } };
-    navigator?: { gpu?: { requestAdapter(): Promise<unknown> } };
+    navigator?: { gpu?: { requestAdapter(): Promise<Adapter | null> } };
   };
   const inNode = scope.process?.versions?.node !== undefined;
   const gpu = scope.navigator?.gpu;

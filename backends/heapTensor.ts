@@ -2,6 +2,7 @@
  * A TensorHandle whose value is an OrtValue in the wasm heap: made from bytes, or taken over from a session's
  * output. Knows nothing of sessions.
  */
+import { dataTypeCodes, dataTypeOfCode, describeCode } from '../graph/dataTypeCodes.ts';
 import { byteCount, type Tensor } from '../graph/tensor.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import type { TensorHandle } from '../runtime/backend.ts';
@@ -14,7 +15,6 @@ import {
   withCells,
   writePointers,
 } from './heapMemory.ts';
-import { dataTypeCode, dataTypeOfCode } from './ortDataTypes.ts';
 import type { OrtModule } from './ortModule.ts';
 import { type NumericDataType, uploadableType } from './uploadableType.ts';
 
@@ -83,7 +83,7 @@ export function uploadToHeap(module: OrtModule, tensor: Tensor): HeapTensor {
   const value = withCells(module, Math.max(dims.length, 1), (cells) => {
     writePointers(module, cells, dims);
     return module._OrtCreateTensor(
-      dataTypeCode(dataType),
+      dataTypeCodes[dataType],
       data,
       tensor.data.byteLength,
       cells,
@@ -134,7 +134,7 @@ function inspect(module: OrtModule, name: string, value: number) {
     if (dataType === undefined || dataType === 'string') {
       throw new StarlingError(
         'SESSION_FAILED',
-        `Output "${name}" has ${dataType ?? `ONNX type ${code}`} elements, and only numeric tensors can be exchanged.`,
+        `Output "${name}" has ${describeCode(code)} elements, and only numeric tensors can be exchanged.`,
       );
     }
     return { dataType, dims, data };

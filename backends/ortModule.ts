@@ -92,7 +92,7 @@ export interface OrtModuleOptions extends OrtLocation {
 }
 
 /** Only fatal messages: errors arrive as results, and warnings about unused weights would flood the console. */
-export const ortLogSeverity = 4;
+export const ortLogSeverity = 4 as const;
 
 /** A module instance with a heap of its own, initialised. Throws StarlingError BACKEND_UNAVAILABLE. */
 export async function createOrtModule(options: OrtModuleOptions = {}): Promise<OrtModule> {

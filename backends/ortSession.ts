@@ -12,6 +12,7 @@ import {
   type OrtModuleOptions,
   type OrtSession,
   type OrtTensor,
+  ortLogSeverity,
 } from './ortModule.ts';
 import { probeBackend } from './probeBackend.ts';
 import { type SerialQueue, serialQueue } from './serialQueue.ts';
@@ -37,7 +38,7 @@ export function createWith(api: OrtApi, options: OrtSession.SessionOptions): Cre
   return (model, externalData) =>
     api.InferenceSession.create(model, {
       graphOptimizationLevel: 'all',
-      logSeverityLevel: 4,
+      logSeverityLevel: ortLogSeverity,
       externalData: externalData.map(({ path, data }) => ({ path, data })),
       ...options,
     });
@@ -92,7 +93,8 @@ class ApiSession implements Session {
     assertFeeds(this.inputNames, feeds);
     const tensors = Object.fromEntries([...feeds].map(([name, handle]) => [name, feedOf(name, handle)]));
     try {
-      const results = await this.#session.run(tensors);
+      // Errors come back as exceptions; without this they are printed as well.
+      const results = await this.#session.run(tensors, { logSeverityLevel: ortLogSeverity });
       return new Map(this.outputNames.map((name) => [name, this.#adopt(name, results[name])]));
     } catch (thrown) {
       throw StarlingError.from(thrown, 'SESSION_FAILED', 'The run failed');

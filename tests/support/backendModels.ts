@@ -18,7 +18,7 @@ export interface ValueSpec {
 }
 
 export function modelBytes({ inputs, outputs, nodes, initializers = [] }: ModelPart): Uint8Array {
-  return onnx.ModelProto.encode({
+  const encoded = onnx.ModelProto.encode({
     irVersion: 8,
     opsetImport: [{ domain: '', version: 17 }],
     graph: {
@@ -29,6 +29,8 @@ export function modelBytes({ inputs, outputs, nodes, initializers = [] }: ModelP
       initializer: [...initializers],
     },
   }).finish();
+  // In Node the library gives a Buffer, which does not pass to a page as bytes.
+  return new Uint8Array(encoded);
 }
 
 function valueInfo({ name, elemType = floatType, dims }: ValueSpec) {
