@@ -252,6 +252,16 @@ describe('link: end', () => {
     expect(b.closed).toHaveLength(1);
   });
 
+  it('hands nothing to a channel that is closing, though its buffer has room', async () => {
+    const { clock, left, a } = connected({}, { bytesPerSecond: 1024 * 1024, latencyMs: 10 });
+    await clock.advance(50);
+    const sent = expect(a.link.send(tensor(1, 2 ** 22))).rejects.toMatchObject({ code: 'PEER_LOST' });
+    Object.assign(left, { readyState: 'closing', send: () => {}, bufferedAmount: 0 });
+    left.onbufferedamountlow?.(new Event('bufferedamountlow'));
+    await sent;
+    expect(a.closed).toHaveLength(1);
+  });
+
   it('ends when the channel refuses a message', async () => {
     const { clock, left, a } = connected();
     await clock.advance(0);

@@ -166,8 +166,14 @@ class ChannelLink implements Link {
 
   #post(message: Uint8Array<ArrayBuffer>): boolean {
     const bytes = message.byteLength;
+    const { channel } = this.#options;
+    if (channel.readyState !== 'open') {
+      // Firefox calls bufferedamountlow while the peer's close arrives, and then takes messages it never sends.
+      this.#close('PEER_LOST', 'its channel is closing');
+      return false;
+    }
     try {
-      this.#options.channel.send(message);
+      channel.send(message);
     } catch (error) {
       this.#close('PEER_LOST', 'its channel refused a message', error);
       return false;

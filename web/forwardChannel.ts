@@ -24,6 +24,11 @@ export function forwardChannel(channel: RTCDataChannel): MessagePort {
   };
 
   const pump = () => {
+    // A channel that is closing may still report room, and then loses what it is given.
+    if (channel.readyState !== 'open') {
+      close();
+      return;
+    }
     let taken = 0;
     while (channel.bufferedAmount <= limits.channelBufferedBytes) {
       const message = queue.shift();

@@ -1,0 +1,92 @@
+/**
+ * What the link costs over the bare data channel: symmetric exchanges between two Workers, each channel transferred
+ * into its Worker, both ends sending at once. Prints JSON; times are medians in milliseconds per exchange.
+ *
+ *   npx tsx bench/link.ts [chromium|firefox|both ...]
+ */
+import { type Browser, chromium, firefox, type Page } from '@playwright/test';
+import { serveLinkSite } from '../tests/e2e/link/linkSite.ts';
+import { connectTabs } from '../tests/e2e/link/linkTabs.ts';
+
+const sizes = [
+  { bytes: 64, count: 200 },
+  { bytes: 4 * 1024, count: 200 },
+  { bytes: 16 * 1024, count: 100 },
+  { bytes: 64 * 1024, count: 40 },
+  { bytes: 1024 * 1024, count: 5 },
+] as const;
+const chunkSizes = [16 * 1024, 64 * 1024, 200_000] as const;
+/** Bare and link take turns, so that a busy moment of the machine hits both. */
+const turns = 7;
+
+const launch = {
+  chromium: () =>
+    chromium.launch({
+      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+      args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+    }),
+  firefox: () =>
+    firefox.launch({
+      channel: 'moz-firefox',
+      executablePath: process.env['FIREFOX'] ?? '/usr/bin/firefox-esr',
+    }),
+};
+const pairs = {
+  chromium: ['chromium', 'chromium'],
+  firefox: ['firefox', 'firefox'],
+  both: ['chromium', 'firefox'],
+} as const;
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+async function both(a: Page, b: Page, run: (page: Page) => Promise<number[]>): Promise<number[]> {
+  // The first exchange of a turn also waits for the other end to begin.
+  return (await Promise.all([run(a), run(b)])).flatMap((times) => times.slice(1));
+}
+
+async function measure(a: Page, b: Page, bytes: number, count: number, chunkBytes: number) {
+  const bare: number[] = [];
+  const link: number[] = [];
+  for (let turn = 0; turn < turns; turn++) {
+    const given = [bytes, count, chunkBytes] as const;
+    bare.push(
+      ...(await both(a, b, (page) =>
+        page.evaluate(([n, times, chunk]) => window.linkPage.worker.exchangeBare(n, times, chunk), given),
+      )),
+    );
+    link.push(
+      ...(await both(a, b, (page) =>
+        page.evaluate(([n, times]) => window.linkPage.worker.exchangeLink(n, times), given),
+      )),
+    );
+  }
+  const [bareMs, linkMs] = [median(bare), median(link)];
+  const round = (ms: number) => Number(ms.toFixed(3));
+  return { bytes, chunkBytes, bareMs: round(bareMs), linkMs: round(linkMs), ratio: round(linkMs / bareMs) };
+}
+
+const site = await serveLinkSite();
+const results = [];
+for (const name of process.argv.slice(2).length > 0 ? process.argv.slice(2) : Object.keys(pairs)) {
+  const pair = pairs[name as keyof typeof pairs];
+  if (pair === undefined) throw new Error(`Expected ${Object.keys(pairs).join(', ')}, got ${name}.`);
+  const browsers: Browser[] = [];
+  for (const browser of new Set(pair)) browsers.push(await launch[browser]());
+  const [left, right = left] = browsers;
+  if (left === undefined || right === undefined) throw new Error('No browser.');
+  for (const chunkBytes of chunkSizes) {
+    const [a, b] = [await left.newPage(), await right.newPage()];
+    await connectTabs(a, b, site.url, { forwarded: false, bare: true, chunkBytes });
+    // A smaller frame is one message whatever the chunk size.
+    for (const { bytes, count } of sizes)
+      if (bytes >= chunkBytes || chunkBytes === 64 * 1024)
+        results.push({ pair: name, ...(await measure(a, b, bytes, count, chunkBytes)) });
+    for (const page of [a, b]) await page.close();
+  }
+  for (const browser of browsers) await browser.close();
+}
+site.close();
+console.log(JSON.stringify(results, null, 2));
