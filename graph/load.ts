@@ -41,7 +41,8 @@ function decode(bytes: Uint8Array): ModelProto {
   if (foreign !== undefined) throw unreadable(foreign);
   let proto: ModelProto;
   try {
-    proto = onnx.ModelProto.decode(bytes);
+    // A Node Buffer would leak into every tensor, and its slice() does not copy as a Uint8Array's does.
+    proto = onnx.ModelProto.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   } catch (cause) {
     throw unreadable('it is damaged, cut off, or something else', cause);
   }
@@ -194,7 +195,8 @@ function cachedReader(external: ReadExternal | undefined): ReadExternal {
     if (known !== undefined) return known;
     try {
       if (external === undefined) throw new Error('no folder was given to look in');
-      const file = external(path);
+      const { buffer, byteOffset, byteLength } = external(path);
+      const file = new Uint8Array(buffer, byteOffset, byteLength);
       files.set(path, file);
       return file;
     } catch (thrown) {

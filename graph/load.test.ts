@@ -1,0 +1,362 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { StarlingError } from '../protocol/errors.ts';
+import type { Attribute, Model, Node } from './graph.ts';
+import { loadModel } from './load.ts';
+import { printGraph } from './print.ts';
+import { onnx, toInt64 } from './proto.ts';
+import { saveModel } from './save.ts';
+import { float32Tensor, int64Tensor, readIntegers, type Tensor } from './tensor.ts';
+
+const types = onnx.TensorProto.DataType;
+
+type GraphFields = NonNullable<Parameters<typeof onnx.GraphProto.create>[0]>;
+
+/** A file as another exporter could write it: one Relu, and whatever the test adds. */
+function file(graph: GraphFields = {}, model: object = {}): Uint8Array {
+  const message = onnx.ModelProto.create({
+    irVersion: 8,
+    opsetImport: [{ domain: '', version: 13 }],
+    graph: {
+      name: 'test',
+      input: [floatInfo('x')],
+      output: [floatInfo('y')],
+      node: [{ opType: 'Relu', input: ['x'], output: ['y'] }],
+      ...graph,
+    },
+    ...model,
+  });
+  return onnx.ModelProto.encode(message).finish();
+}
+
+function floatInfo(name: string) {
+  return {
+    name,
+    type: { tensorType: { elemType: 1, shape: { dim: [{ dimParam: 'N' }, { dimValue: 3 }, {}] } } },
+  };
+}
+
+function codeOf(act: () => unknown): string {
+  try {
+    act();
+  } catch (thrown) {
+    if (thrown instanceof StarlingError) return `${thrown.code}: ${thrown.message}`;
+    throw thrown;
+  }
+  return 'nothing thrown';
+}
+
+function initializer(fields: object): Tensor | undefined {
+  return loadModel(file({ initializer: [{ name: 'w', ...fields }] })).graph.initializers.get('w');
+}
+
+describe('loadModel', () => {
+  it('reads typed fields of every data type', () => {
+    expect(initializer({ dataType: types.FLOAT, dims: [2], floatData: [1.5, -2] })).toEqual(
+      float32Tensor([2], [1.5, -2]),
+    );
+    expect(initializer({ dataType: types.INT64, dims: [2], int64Data: [-1, 7] })).toEqual(
+      int64Tensor([-1, 7]),
+    );
+    const cases = [
+      [types.INT8, 'int8', { int32Data: [-3, 4] }, [-3, 4]],
+      [types.UINT8, 'uint8', { int32Data: [255, 4] }, [255, 4]],
+      [types.INT16, 'int16', { int32Data: [-300, 4] }, [-300, 4]],
+      [types.UINT16, 'uint16', { int32Data: [65535, 4] }, [65535, 4]],
+      [types.INT32, 'int32', { int32Data: [-70000, 4] }, [-70000, 4]],
+      [types.UINT32, 'uint32', { uint64Data: [4294967295, 4] }, [4294967295, 4]],
+      [types.UINT64, 'uint64', { uint64Data: [2 ** 40, 4] }, [2 ** 40, 4]],
+      [types.BOOL, 'bool', { int32Data: [1, 0] }, [1, 0]],
+    ] as const;
+    for (const [dataType, name, data, expected] of cases) {
+      const tensor = initializer({ dataType, dims: [2], ...data });
+      expect(tensor?.dataType).toBe(name);
+      expect(tensor && readIntegers(tensor)).toEqual(expected);
+    }
+    expect(initializer({ dataType: types.FLOAT16, dims: [1], int32Data: [0x3c00] })?.data).toEqual(
+      Uint8Array.of(0, 0x3c),
+    );
+    expect(initializer({ dataType: types.DOUBLE, dims: [], doubleData: [0.1] })?.data).toEqual(
+      new Uint8Array(Float64Array.of(0.1).buffer),
+    );
+    const text = initializer({ dataType: types.STRING, dims: [1], stringData: [Uint8Array.of(104, 105)] });
+    expect(text?.strings?.map((bytes) => new TextDecoder().decode(bytes))).toEqual(['hi']);
+  });
+
+  it('keeps all bits of int64', () => {
+    const value = BigInt.asIntN(64, 0x7123456789abcdefn);
+    const raw = new Uint8Array(BigInt64Array.of(value).buffer);
+    const typed = loadModel(
+      onnx.ModelProto.encode(
+        onnx.ModelProto.decode(
+          file({
+            initializer: [{ name: 'w', dataType: types.INT64, dims: [1], int64Data: [toInt64(2 ** 63)] }],
+          }),
+        ),
+      ).finish(),
+    ).graph.initializers.get('w');
+    expect(typed && new BigInt64Array(typed.data.slice().buffer)[0]).toBe(2n ** 63n - 1n);
+    expect(initializer({ dataType: types.INT64, dims: [1], rawData: raw })?.data).toEqual(raw);
+  });
+
+  it('gives raw data as a view into the file', () => {
+    const bytes = file({
+      initializer: [{ name: 'w', dataType: types.FLOAT, dims: [4], rawData: new Uint8Array(16).fill(3) }],
+    });
+    const tensor = loadModel(bytes).graph.initializers.get('w');
+    expect(tensor?.data.buffer).toBe(bytes.buffer);
+  });
+
+  it('reads external data once, by offset and length, and only from beside the model', () => {
+    const external = (location: string, offset: string) => ({
+      dataType: types.FLOAT,
+      dims: [2],
+      dataLocation: 1,
+      externalData: [
+        { key: 'location', value: location },
+        { key: 'offset', value: offset },
+        { key: 'length', value: '8' },
+      ],
+    });
+    const both = (location: string) =>
+      file({
+        initializer: [
+          { name: 'a', ...external(location, '0') },
+          { name: 'b', ...external(location, '8') },
+        ],
+      });
+    const weights = Uint8Array.from({ length: 16 }, (_, i) => i);
+    const read: string[] = [];
+    const model = loadModel(both('w.bin'), (path) => {
+      read.push(path);
+      return weights;
+    });
+    expect(read).toEqual(['w.bin']);
+    expect(model.graph.initializers.get('b')?.data).toEqual(weights.subarray(8));
+    expect(codeOf(() => loadModel(both('w.bin')))).toMatch(/^MODEL_UNREADABLE.*"w.bin"/);
+    expect(codeOf(() => loadModel(both('w.bin'), () => weights.subarray(0, 12)))).toMatch(
+      /^MODEL_UNREADABLE.*only 12/,
+    );
+    expect(codeOf(() => loadModel(both('../w.bin'), () => weights))).toMatch(/^MODEL_UNREADABLE.*outside/);
+    expect(codeOf(() => loadModel(both('/etc/passwd'), () => weights))).toMatch(/^MODEL_UNREADABLE.*outside/);
+  });
+
+  it('takes initializers out of the inputs, names nodes, sorts them', () => {
+    const model = loadModel(
+      file(
+        {
+          input: [floatInfo('x'), floatInfo('w')],
+          initializer: [{ name: 'w', dataType: types.FLOAT, dims: [1], floatData: [1] }],
+          node: [
+            { opType: 'Add', input: ['a', 'b'], output: ['y'], name: 'same' },
+            { opType: 'Relu', input: ['x'], output: ['a'] },
+            { opType: 'Mul', input: ['a', 'w'], output: ['b'], name: 'same' },
+          ],
+        },
+        { irVersion: 3 },
+      ),
+    );
+    expect(model.graph.inputs.map((input) => input.name)).toEqual(['x']);
+    expect(model.graph.inputs[0]?.shape).toEqual(['N', 3, null]);
+    expect(model.graph.overridable).toBeUndefined();
+    expect(model.graph.nodes.map((node) => [node.name, node.opType])).toEqual([
+      ['Relu_1', 'Relu'],
+      ['same_2', 'Mul'],
+      ['same', 'Add'],
+    ]);
+  });
+
+  it('keeps subgraphs, and orders their captures', () => {
+    const branch = (name: string) => ({
+      name,
+      output: [{ name: `${name}_out` }],
+      node: [{ opType: 'Identity', input: ['a'], output: [`${name}_out`] }],
+    });
+    const node = [
+      {
+        opType: 'If',
+        input: ['c'],
+        output: ['y'],
+        attribute: [
+          { name: 'then_branch', type: 5, g: branch('t') },
+          { name: 'else_branch', type: 5, g: branch('e') },
+        ],
+      },
+      { opType: 'Relu', input: ['x'], output: ['a'] },
+    ];
+    const initializer = [{ name: 'c', dataType: types.BOOL, dims: [], int32Data: [1] }];
+    const model = loadModel(file({ node, initializer }));
+    expect(model.graph.nodes.map((n) => n.opType)).toEqual(['Relu', 'If']);
+    expect(loadModel(saveModel(model).bytes)).toEqual(model);
+    expect(printGraph(model.graph)).toContain('      graph t\n        t_out = Identity(a)  # Identity_0\n');
+  });
+
+  it('refuses with a code and one sentence', () => {
+    const cases: readonly (readonly [Uint8Array, RegExp])[] = [
+      [new Uint8Array(), /^MODEL_UNREADABLE.*empty/],
+      [new TextEncoder().encode('<!DOCTYPE html><html><body>Not found'), /^MODEL_UNREADABLE.*web page/],
+      [new TextEncoder().encode('{"modelTopology": {}}'), /^MODEL_UNREADABLE.*JSON/],
+      [new TextEncoder().encode('The quick brown fox jumps over the lazy dog.'), /^MODEL_UNREADABLE.*text/],
+      [
+        new TextEncoder().encode('version https://git-lfs.github.com/spec/v1\noid sha256:00'),
+        /^MODEL_UNREADABLE.*LFS/,
+      ],
+      [Uint8Array.of(0x50, 0x4b, 3, 4, 0, 0), /^MODEL_UNREADABLE.*zip/],
+      [file().subarray(0, 30), /^MODEL_UNREADABLE/],
+      [file({}, { opsetImport: [{ domain: '', version: 6 }] }), /^MODEL_UNSUPPORTED.*opset 6/],
+      [file({}, { opsetImport: [{ domain: '', version: 99 }] }), /^MODEL_UNSUPPORTED.*opset 99/],
+      [
+        file({ node: [{ opType: 'F', domain: 'x.y', input: ['x'], output: ['y'] }] }),
+        /^MODEL_UNSUPPORTED.*"F_0".*"x.y"/,
+      ],
+      [file({ node: [{ opType: 'Relu', input: ['z'], output: ['y'] }] }), /^GRAPH_INVALID.*"Relu_0".*"z"/],
+      [file({ node: [{ opType: 'Relu', input: ['y'], output: ['y'] }] }), /^GRAPH_INVALID.*cycle/],
+      [file({ node: [] }), /^GRAPH_INVALID.*"y"/],
+      [
+        file({ initializer: [{ name: 'w', dataType: types.FLOAT, dims: [3], rawData: new Uint8Array(8) }] }),
+        /^MODEL_UNREADABLE.*"w".*12.*8/,
+      ],
+      [file({ initializer: [{ name: 'w', dataType: types.FLOAT, dims: [-3] }] }), /^MODEL_UNREADABLE.*"w"/],
+      [
+        file({ initializer: [{ name: 'w', dataType: types.COMPLEX64, dims: [1] }] }),
+        /^MODEL_UNSUPPORTED.*"w".*complex64/,
+      ],
+      [
+        file({
+          node: [
+            { opType: 'Relu', input: ['x'], output: ['y'], attribute: [{ name: 'axis', type: 1, f: 1 }] },
+          ],
+        }),
+        /^GRAPH_INVALID.*"axis"/,
+      ],
+    ];
+    for (const [bytes, expected] of cases) {
+      const message = codeOf(() => loadModel(bytes));
+      expect(message).toMatch(expected);
+      expect(message).not.toMatch(/\n/);
+    }
+  });
+});
+
+const dims = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 3 });
+const fixedTypes = {
+  float32: 4,
+  uint8: 1,
+  int8: 1,
+  int64: 8,
+  bool: 1,
+  float16: 2,
+  float64: 8,
+  uint64: 8,
+} as const;
+const tensor: fc.Arbitrary<Tensor> = fc
+  .tuple(fc.constantFrom(...(Object.keys(fixedTypes) as (keyof typeof fixedTypes)[])), dims)
+  .chain(([dataType, shape]) => {
+    const length = fixedTypes[dataType] * shape.reduce((a, b) => a * b, 1);
+    return fc
+      .uint8Array({ minLength: length, maxLength: length })
+      .map((data) => ({ dataType, dims: shape, data: dataType === 'bool' ? data.map((v) => v & 1) : data }));
+  });
+// Names that verify.ts knows a type for would be rejected by chance.
+const attribute: fc.Arbitrary<Attribute> = fc.oneof(
+  fc.record({
+    type: fc.constant('int' as const),
+    value: fc.oneof(fc.maxSafeInteger(), fc.constantFrom(2 ** 63, -(2 ** 63))),
+  }),
+  fc.record({ type: fc.constant('float' as const), value: fc.float({ noNaN: true }) }),
+  fc.record({ type: fc.constant('string' as const), value: fc.string({ unit: 'grapheme' }) }),
+  fc.record({ type: fc.constant('tensor' as const), value: tensor }),
+  fc.record({ type: fc.constant('ints' as const), value: fc.array(fc.maxSafeInteger()) }),
+  fc.record({ type: fc.constant('floats' as const), value: fc.array(fc.float({ noNaN: true })) }),
+  fc.record({ type: fc.constant('strings' as const), value: fc.array(fc.string({ unit: 'grapheme' })) }),
+);
+const model: fc.Arbitrary<Model> = fc
+  .record({
+    weights: fc.array(tensor, { maxLength: 4 }),
+    steps: fc.array(
+      fc.record({
+        attributes: fc.array(attribute, { maxLength: 3 }),
+        reads: fc.array(fc.nat(), { maxLength: 3 }),
+      }),
+      {
+        minLength: 1,
+        maxLength: 6,
+      },
+    ),
+    shape: fc.array(fc.oneof(fc.nat(9), fc.constantFrom('N', 'height'), fc.constant(null)), { maxLength: 4 }),
+  })
+  .map(({ weights, steps, shape }): Model => {
+    const names = ['x', ...weights.map((_, i) => `w${i}`)];
+    const nodes = steps.map(({ attributes, reads }, i): Node => {
+      const inputs = reads.map((read) => (read % 5 === 4 ? '' : (names[read % names.length] ?? 'x')));
+      names.push(`v${i}`);
+      const entries = attributes.map((value, j) => [`a${j}`, value] as const);
+      return {
+        name: `n${i}`,
+        opType: 'Custom',
+        domain: 'test',
+        inputs,
+        outputs: [`v${i}`, ''],
+        attributes: new Map(entries),
+      };
+    });
+    const info = (name: string) => ({ name, dataType: 'float32' as const, shape });
+    return {
+      irVersion: 8,
+      opsets: new Map([
+        ['', 17],
+        ['test', 1],
+      ]),
+      producer: 'test',
+      metadata: new Map([['key', 'value']]),
+      graph: {
+        name: 'arbitrary',
+        inputs: [info('x')],
+        outputs: [info(`v${steps.length - 1}`)],
+        nodes,
+        initializers: new Map(weights.map((weight, i) => [`w${i}`, weight])),
+        values: new Map(steps.slice(0, -1).map((_, i) => [`v${i}`, info(`v${i}`)])),
+      },
+    };
+  });
+
+describe('saved and loaded again', () => {
+  it('an arbitrary model is the same, with its weights inside or beside it', () => {
+    fc.assert(
+      fc.property(model, fc.nat(16), (original, threshold) => {
+        expect(loadModel(saveModel(original).bytes)).toEqual(original);
+        const saved = saveModel(original, { external: { path: 'w.bin', threshold } });
+        expect(loadModel(saved.bytes, () => saved.external ?? new Uint8Array())).toEqual(original);
+      }),
+    );
+  });
+
+  it('a reference without data is found at its place', () => {
+    const base = loadModel(file());
+    const w = { dataType: 'float32', dims: [2], path: 'all.bin', offset: 4, bytes: 8 } as const;
+    const { bytes } = saveModel(base, { externalInitializers: new Map([['w', w]]) });
+    const all = Uint8Array.from({ length: 16 }, (_, i) => i);
+    expect(loadModel(bytes, () => all).graph.initializers.get('w')?.data).toEqual(all.subarray(4, 12));
+  });
+
+  it('damaged bytes end in a StarlingError or in a model, never in another error', () => {
+    const check = (bytes: Uint8Array): void => {
+      codeOf(() => loadModel(bytes, () => new Uint8Array(64)));
+    };
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), check), { numRuns: 300 });
+    fc.assert(
+      fc.property(
+        model,
+        fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 8 }),
+        fc.nat(),
+        (m, edits, cut) => {
+          const bytes = saveModel(m).bytes.slice();
+          for (const [at, value] of edits) bytes[at % bytes.length] = value;
+          check(bytes);
+          check(saveModel(m).bytes.subarray(0, cut % bytes.length));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
