@@ -41,6 +41,8 @@ export const DeviceStatus = v.object({
   mayStop: v.boolean(),
   /** Devices to which this one has an open tensor channel. */
   links: v.pipe(v.array(DeviceId), v.maxLength(limits.devices)),
+  /** The greatest epoch it has heard of. */
+  epoch: Epoch,
   load: v.nullable(LoadState),
   /** Its page has a session, so it can be host. */
   session: v.boolean(),

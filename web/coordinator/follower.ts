@@ -1,0 +1,155 @@
+/**
+ * Keeps one device's Worker at the newest placement it was told of: opens the plan, loads the shards, one
+ * Worker call at a time, skipping placements that are overtaken meanwhile. Knows nothing of other devices.
+ */
+import { StarlingError } from '../../protocol/errors.ts';
+import type { LoadState, Placement } from '../../protocol/roomMessages.ts';
+import type { DeviceApi, LoadProgress, PlanSummary } from '../../workers/api.ts';
+
+export type FollowerDevice = Pick<DeviceApi, 'openPlan' | 'load'>;
+
+export interface FollowerOptions {
+  readonly self: string;
+  readonly device: FollowerDevice;
+  /** Addresses under which this device may find the plan, the best first. */
+  readonly planAddresses: (plan: Placement['plan']) => readonly string[];
+  /** Called whenever `load` or `plan` may have changed. */
+  readonly onChange: () => void;
+}
+
+export interface OpenPlan {
+  readonly url: string;
+  readonly summary: PlanSummary;
+}
+
+export class Follower {
+  readonly #options: FollowerOptions;
+  #target: Placement | null = null;
+  #load: LoadState | null = null;
+  #plan: OpenPlan | null = null;
+  #error: StarlingError | null = null;
+  /** The Worker's calls, one after the other; never rejects. */
+  #tail: Promise<unknown> = Promise.resolve();
+  #pumping = false;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+  }
+
+  /** Where the device stands with the placement it follows; null when it follows none. */
+  get load(): LoadState | null {
+    return this.#load;
+  }
+
+  /** What made the load fail, with its full cause. */
+  get error(): StarlingError | null {
+    return this.#error;
+  }
+
+  /** The plan that is open in the Worker. */
+  get plan(): OpenPlan | null {
+    return this.#plan;
+  }
+
+  /** Opens a plan that no host has pinned yet. A plan that is open already is not read again. */
+  open(url: string): Promise<OpenPlan> {
+    return this.#inTurn(async () => {
+      if (this.#plan?.url === url) return this.#plan;
+      return this.#openAt(url, null);
+    });
+  }
+
+  /** Takes up a placement, or with null forgets the one it followed (what is loaded stays in the Worker). */
+  follow(placement: Placement | null): void {
+    const target = this.#target;
+    if (target?.epoch === placement?.epoch && target?.host === placement?.host) return;
+    this.#target = placement;
+    this.#error = null;
+    this.#load =
+      placement === null
+        ? null
+        : { epoch: placement.epoch, host: placement.host, phase: 'loading', progress: 0, error: null };
+    this.#options.onChange();
+    if (!this.#pumping) void this.#pump();
+  }
+
+  async #pump(): Promise<void> {
+    this.#pumping = true;
+    let done: Placement | null = null;
+    while (this.#target !== done) {
+      const target: Placement | null = this.#target;
+      if (target !== null) {
+        await this.#inTurn(() => this.#take(target)).then(
+          () => this.#report(target, { phase: 'ready', progress: 1, error: null }),
+          (thrown: unknown) => this.#fail(target, thrown),
+        );
+      }
+      done = target;
+    }
+    this.#pumping = false;
+  }
+
+  async #take(placement: Placement): Promise<void> {
+    if (placement !== this.#target) return;
+    await this.#openPinned(placement.plan);
+    // A device without a share keeps the plan open only, so that its page knows inputs and outputs.
+    if (placement !== this.#target || !placement.devices.includes(this.#options.self)) return;
+    const { epoch, devices, shards, host } = placement;
+    await this.#options.device.load({ epoch, devices, shards, host }, (progress) =>
+      this.#report(placement, { progress: loadFraction(progress) }),
+    );
+  }
+
+  async #openPinned(plan: Placement['plan']): Promise<void> {
+    if (this.#plan?.summary.sha256 === plan.sha256) return;
+    let failure: unknown;
+    for (const url of this.#options.planAddresses(plan)) {
+      try {
+        await this.#openAt(url, plan.sha256);
+        return;
+      } catch (thrown) {
+        failure ??= thrown;
+      }
+    }
+    throw failure ?? new StarlingError('PLAN_NOT_FOUND', `No address is left for the plan ${plan.url}.`);
+  }
+
+  async #openAt(url: string, sha256: string | null): Promise<OpenPlan> {
+    this.#plan = null;
+    const summary = await this.#options.device.openPlan({ url, sha256 });
+    this.#plan = { url, summary };
+    return this.#plan;
+  }
+
+  #report(placement: Placement, change: Partial<LoadState>): void {
+    if (placement !== this.#target || this.#load === null) return;
+    this.#load = { ...this.#load, ...change };
+    this.#options.onChange();
+  }
+
+  #fail(placement: Placement, thrown: unknown): void {
+    if (placement === this.#target) this.#error = StarlingError.from(thrown, 'SESSION_FAILED');
+    const error = StarlingError.from(thrown, 'SESSION_FAILED').toJSON();
+    this.#report(placement, { phase: 'failed', error });
+  }
+
+  #inTurn<T>(call: () => Promise<T>): Promise<T> {
+    const result = this.#tail.then(call);
+    this.#tail = result.catch(() => undefined);
+    return result;
+  }
+}
+
+/** Fetching is reported as the first four fifths of a load, creating sessions as the last. */
+function loadFraction(progress: LoadProgress): number {
+  switch (progress.phase) {
+    case 'fetch':
+      return progress.totalBytes > 0
+        ? (0.8 * Math.min(progress.loadedBytes, progress.totalBytes)) / progress.totalBytes
+        : 0;
+    case 'sessions':
+      return 0.8 + (progress.total > 0 ? (0.2 * progress.done) / progress.total : 0);
+    case 'ready':
+      return 1;
+  }
+}
