@@ -63,7 +63,8 @@ export function runScript(path, args = []) {
       cwd: root,
       stdio: 'inherit',
     });
-    const pass = (signal) => child.kill(signal);
+    // A terminal sends Ctrl-C to both processes; a second one would cut the child's farewell short.
+    const pass = (signal) => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal);
     process.on('SIGINT', pass);
     process.on('SIGTERM', pass);
     child.on('error', (error) => stop(`${path} could not be run: ${error.message}.`));
