@@ -5,6 +5,7 @@
 import * as v from 'valibot';
 import { StarlingError } from './errors.ts';
 import { limits } from './limits.ts';
+import { wireTypeNames } from './wireType.ts';
 
 export const planFormat = 'starling-plan';
 /** Rises when an older reader could misread a newer plan. */
@@ -20,7 +21,7 @@ const flatRanges = v.array(count);
 
 const file = v.object({ path, bytes: count, sha256 });
 
-const value = v.object({ name, dataType: v.string(), shape: v.array(count) });
+const value = v.object({ name, dataType: v.picklist(wireTypeNames), shape: v.array(count) });
 
 /** One contiguous piece of a weight file that holds a box of a tensor. */
 const tensorPart = v.object({
@@ -33,7 +34,7 @@ const tensorPart = v.object({
 });
 
 const weightTensor = v.object({
-  dataType: v.string(),
+  dataType: v.picklist(wireTypeNames),
   dims: v.array(count),
   parts: v.array(tensorPart),
 });

@@ -18,8 +18,10 @@ const wireTypes = {
 /** Every data type of the graph but `string`, which has no fixed size and never travels. */
 export type WireType = keyof typeof wireTypes;
 
+export const wireTypeNames = Object.keys(wireTypes) as WireType[];
+
 const typeByCode: ReadonlyMap<number, WireType> = new Map(
-  (Object.keys(wireTypes) as WireType[]).map((type) => [wireTypes[type].code, type]),
+  wireTypeNames.map((type) => [wireTypes[type].code, type]),
 );
 
 export function wireCode(type: WireType): number {

@@ -4,7 +4,7 @@
  * slice and pad). Found channel by channel with a union-find, so that any mapping of indices is honoured.
  */
 import { range, toIndices } from '../../graph/ranges.ts';
-import type { ChannelAxes, DividableNode } from './channelAxes.ts';
+import type { Axes, DividableNode } from './followAxes.ts';
 
 /** Classes of tied channels: class of channel c of a value is `classes.get(value)[c]`. */
 export type ChannelClasses = ReadonlyMap<string, readonly number[]>;
@@ -38,7 +38,7 @@ class UnionFind {
 /** For each output channel, the channels of each divided input that it needs; undefined where a tie would be too coarse. */
 function tiesOf(
   dividable: DividableNode,
-  axes: ChannelAxes['axes'],
+  axes: Axes['axes'],
   numShards: number,
 ): [number, number, number][] | undefined {
   const { view, rule, axis, node } = dividable;
@@ -67,7 +67,7 @@ function tiesOf(
   return coarse ? undefined : ties;
 }
 
-export function channelClasses({ axes, nodes, values }: ChannelAxes, numShards: number): ChannelClasses {
+export function channelClasses({ axes, nodes, values }: Axes, numShards: number): ChannelClasses {
   const classes = new UnionFind();
   const elements = new Map<string, number[]>();
   for (const [value, axis] of axes) {

@@ -2,8 +2,8 @@
 import type { Graph } from '../../graph/graph.ts';
 import { fromIndices } from '../../graph/ranges.ts';
 import type { Division, Sharding } from '../../runtime/lower/program.ts';
-import { channelAxes } from './channelAxes.ts';
 import { type ChannelClasses, channelClasses } from './channelSpaces.ts';
+import { channelAxes } from './followAxes.ts';
 
 /** Class -> owner. Classes that appear in the same values form one group, which is cut into equal runs. */
 function ownersOf(classes: ChannelClasses, numShards: number): ReadonlyMap<number, number> {

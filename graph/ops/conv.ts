@@ -1,13 +1,14 @@
 /**
  * Conv (ONNX opset 11): X[N,C,D1..], W[M,C/group,k1..], B[M] -> Y[N,M,O1..].
- * Divided by output channels. With one group a part needs every input channel, in any order; with
- * several, the channels of the groups it touches.
+ * Divided by output channels: with one group a part needs every input channel, in any order; with several,
+ * the channels of the groups it touches. Divided along a spatial axis: a part needs the windows it slides over.
  */
 import { intAttribute, withAttributes } from '../graph.ts';
 import { intersect, normalise, positionsWithin, type Ranges, range, size, union } from '../ranges.ts';
 import { elementCount } from '../tensor.ts';
-import type { NodeView, OpRule, PartBuilder } from './rule.ts';
+import { inputNames, type Need, type NodeView, type OpRule, type Part, type PartBuilder } from './rule.ts';
 import { emitConcat, emitSelection } from './select.ts';
+import { emitWindows, windowNeeds, windowOf } from './window.ts';
 
 interface Groups {
   readonly count: number;
@@ -82,10 +83,36 @@ function emitConv(
   return builder.node('Conv', inputs, attributes, output);
 }
 
+function kernelOf(view: NodeView): readonly number[] {
+  return view.inputShape(1).slice(2);
+}
+
+function rowNeeds(view: NodeView, axis: number, ranges: Ranges): Need[] | undefined {
+  const needed = windowNeeds(windowOf(view, kernelOf(view), axis), ranges);
+  if (needed === undefined) return undefined;
+  const rest = view.node.inputs.slice(1).map((input, i): Need => {
+    return input === '' || view.isConstant(i + 1) ? 'none' : 'whole';
+  });
+  return [{ axis, ranges: needed }, ...rest];
+}
+
+function emitRows(view: NodeView, part: Part, builder: PartBuilder): string {
+  const rest = inputNames(view, part, builder).slice(1);
+  const rows = view.outputShape[part.axis] ?? 1;
+  builder.countMacs((wholeMacs(view) * size(part.ranges)) / rows);
+  return emitWindows(view, part, builder, windowOf(view, kernelOf(view), part.axis), rest);
+}
+
+function wholeMacs(view: NodeView): number {
+  return (view.outputShape[1] ?? 1) * macsPerOutput(view, groupsOf(view).inputs);
+}
+
 export const conv: OpRule = {
   kind: 'contraction',
   needs(view, { axis, ranges }) {
-    if (axis !== 1 || !view.isConstant(1)) return undefined;
+    if (axis === 0) return undefined;
+    if (axis >= 2) return rowNeeds(view, axis, ranges);
+    if (!view.isConstant(1)) return undefined;
     const groups = groupsOf(view);
     if (groups.count === 1)
       return [{ axis: 1, ranges: range(0, groups.inputs), anyOrder: true }, 'none', 'none'];
@@ -93,8 +120,9 @@ export const conv: OpRule = {
     return [{ axis: 1, ranges: union(...needed) }, 'none', 'none'];
   },
   emit(view, part, builder) {
+    if (part.axis >= 2) return emitRows(view, part, builder);
     const groups = groupsOf(view);
-    const input = part.inputs[0];
+    const [input] = part.inputs;
     if (input === undefined) return '';
     const segments = segmentsOf(groups, part.ranges);
     const pieces = segments.map((segment) => {
@@ -108,5 +136,5 @@ export const conv: OpRule = {
     });
     return emitConcat(builder, pieces, 1, part.output);
   },
-  macs: (view) => (view.outputShape[1] ?? 1) * macsPerOutput(view, groupsOf(view).inputs),
+  macs: wholeMacs,
 };

@@ -5,7 +5,7 @@ import { elementwise } from './elementwise.ts';
 import { gemm, matMul } from './matmul.ts';
 import { reshape } from './reshape.ts';
 import type { OpRule } from './rule.ts';
-import { argReduce, batchNormalization, pool, reduce, resize, softmax } from './spatial.ts';
+import { argReduce, batchNormalization, globalPool, pool, reduce, resize, softmax } from './spatial.ts';
 import { concat, depthToSpace, pad, slice, transpose } from './structural.ts';
 
 const elementwiseOperators = [
@@ -17,14 +17,9 @@ const elementwiseOperators = [
   'ThresholdedRelu', 'Where', 'Xor',
 ] as const; // biome-ignore format: a table reads better in few lines
 
-const poolOperators = [
-  'MaxPool',
-  'AveragePool',
-  'LpPool',
-  'GlobalAveragePool',
-  'GlobalMaxPool',
-  'GlobalLpPool',
-];
+const poolOperators = ['MaxPool', 'AveragePool', 'LpPool'];
+
+const globalPoolOperators = ['GlobalAveragePool', 'GlobalMaxPool', 'GlobalLpPool'];
 
 const reduceOperators = [
   'ReduceMean',
@@ -42,6 +37,7 @@ const reduceOperators = [
 const rules: ReadonlyMap<string, OpRule> = new Map<string, OpRule>([
   ...elementwiseOperators.map((name) => [name, elementwise] as const),
   ...poolOperators.map((name) => [name, pool] as const),
+  ...globalPoolOperators.map((name) => [name, globalPool] as const),
   ...reduceOperators.map((name) => [name, reduce] as const),
   ['ArgMax', argReduce],
   ['ArgMin', argReduce],

@@ -6,6 +6,7 @@ import { intAttribute, intsAttribute, withAttributes } from '../graph.ts';
 import { size } from '../ranges.ts';
 import { int64Tensor, readIntegers } from '../tensor.ts';
 import { inputNames, type Need, type NodeView, type OpRule, positiveAxis, type Slab } from './rule.ts';
+import { emitWindows, windowNeeds, windowOf } from './window.ts';
 
 function passThrough(view: NodeView, slab: Slab): Need[] {
   return view.node.inputs.map((input, i) => {
@@ -17,11 +18,27 @@ function passThrough(view: NodeView, slab: Slab): Need[] {
 const emitUnchanged: OpRule['emit'] = (view, part, builder) =>
   builder.node(view.node.opType, inputNames(view, part, builder), view.node.attributes, part.output);
 
-/** MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool, LpPool: one map in, one map out. */
-export const pool: OpRule = {
+/** GlobalAveragePool, GlobalMaxPool, GlobalLpPool: one map in, one number out. */
+export const globalPool: OpRule = {
   kind: 'pointwise',
   needs: (view, slab) => (slab.axis <= 1 ? passThrough(view, slab) : undefined),
   emit: emitUnchanged,
+};
+
+/** MaxPool, AveragePool (opset 11) and LpPool: channel by channel, windows along the spatial axes. */
+export const pool: OpRule = {
+  kind: 'pointwise',
+  needs(view, slab) {
+    if (slab.axis <= 1) return passThrough(view, slab);
+    const kernel = intsAttribute(view.node, 'kernel_shape') ?? [];
+    const ranges = windowNeeds(windowOf(view, kernel, slab.axis), slab.ranges);
+    return ranges === undefined ? undefined : [{ axis: slab.axis, ranges }];
+  },
+  emit(view, part, builder) {
+    if (part.axis <= 1) return emitUnchanged(view, part, builder);
+    const kernel = intsAttribute(view.node, 'kernel_shape') ?? [];
+    return emitWindows(view, part, builder, windowOf(view, kernel, part.axis), []);
+  },
 };
 
 /** Softmax and LogSoftmax (opset 13): normalised along `axis`, alike along the others. */

@@ -1,8 +1,18 @@
 /** Operators that only move data: Concat, Slice, Pad, Transpose, DepthToSpace. Their parts follow their inputs' parts. */
-import { type Attribute, intAttribute, intsAttribute, stringAttribute, withAttributes } from '../graph.ts';
-import { fromIndices, intersect, type Ranges, range, shift, size, toIndices } from '../ranges.ts';
+import { type Attribute, intAttribute, intsAttribute, stringAttribute } from '../graph.ts';
+import {
+  fromIndices,
+  intersect,
+  normalise,
+  positionsWithin,
+  type Ranges,
+  range,
+  shift,
+  size,
+  toIndices,
+} from '../ranges.ts';
 import { int64Tensor, readIntegers } from '../tensor.ts';
-import { type Need, type NodeView, type OpRule, positiveAxis } from './rule.ts';
+import { type Need, type NodeView, type OpRule, positiveAxis, type Slab } from './rule.ts';
 import { emitConcat, emitSelection } from './select.ts';
 
 const noAttributes: ReadonlyMap<string, Attribute> = new Map();
@@ -195,6 +205,14 @@ export const transpose: OpRule = {
     builder.node('Transpose', [part.inputs[0]?.name ?? ''], view.node.attributes, part.output),
 };
 
+/** Input rows whose blocks hold these output rows. */
+function blockRows(slab: Slab, blocksize: number, length: number): Need[] {
+  const ranges = slab.ranges.map(
+    ([start, end]) => [Math.floor(start / blocksize), Math.min(length, Math.ceil(end / blocksize))] as const,
+  );
+  return [{ axis: slab.axis, ranges: normalise(ranges) }];
+}
+
 /**
  * DepthToSpace (opset 13). Output channel c comes from the blocksize^2 input channels k*C + c (DCR) or
  * c*blocksize^2 + k (CRD).
@@ -202,14 +220,33 @@ export const transpose: OpRule = {
 export const depthToSpace: OpRule = {
   kind: 'structural',
   needs(view, slab) {
+    const blocksize = intAttribute(view.node, 'blocksize', 1);
+    if (slab.axis >= 2) return blockRows(slab, blocksize, view.inputShape(0)[slab.axis] ?? 0);
     if (slab.axis !== 1) return undefined;
-    const block = intAttribute(view.node, 'blocksize', 1) ** 2;
+    const block = blocksize ** 2;
     const channels = view.outputShape[1] ?? 1;
     const crd = stringAttribute(view.node, 'mode', 'DCR') === 'CRD';
     const source = (c: number) =>
       Array.from({ length: block }, (_, k) => (crd ? c * block + k : k * channels + c));
     return [{ axis: 1, ranges: fromIndices(toIndices(slab.ranges).flatMap(source)) }];
   },
-  emit: (view, part, builder) =>
-    builder.node('DepthToSpace', [part.inputs[0]?.name ?? ''], withAttributes(view.node, {}), part.output),
+  emit(view, part, builder) {
+    const name = part.inputs[0]?.name ?? '';
+    const blocksize = intAttribute(view.node, 'blocksize', 1);
+    const held =
+      part.axis >= 2
+        ? part.inputs[0]?.order.map(([s, e]) => [s * blocksize, e * blocksize] as const)
+        : undefined;
+    const exact = held === undefined || size(held) === size(part.ranges);
+    const all = builder.node('DepthToSpace', [name], view.node.attributes, exact ? part.output : undefined);
+    if (exact) return all;
+    return emitSelection(
+      builder,
+      all,
+      part.axis,
+      positionsWithin(held, part.ranges),
+      size(held),
+      part.output,
+    );
+  },
 };

@@ -104,3 +104,38 @@ test.each([
   await room.close();
   await whole.close();
 });
+
+test.each([
+  [2, [[0], [1]]],
+  [3, [[1], [2, 0]]],
+  [4, [[3], [], [0, 2], [1]]],
+])('%d strips on %j', async (n, placement) => {
+  const backend = await createHeapBackend();
+  const { divideByRows } = await import('../../compiler/divide/divideRows.ts');
+  const division = divideByRows(graph, n);
+  const plan = { model, division, openBatch: true, weights: wholeWeights(model) };
+  const whole = await openLocalRoom({
+    planOf: () => ({ ...plan, division: { numShards: 1, shardings: new Map() } }),
+    placement: [[0]],
+    backend,
+  });
+  const room = await openLocalRoom({ planOf: () => plan, placement, backend });
+  const x = weights([1, 3, 8, 8], 9);
+  const expected = await whole.run({ x });
+  const got = await room.run({ x });
+  const a = float32View(expected.outputs.y as Tensor);
+  const b = float32View(got.outputs.y as Tensor);
+  console.log(
+    n,
+    JSON.stringify(placement),
+    room.room.rounds,
+    room.room.exchangedBytes,
+    got.stats,
+    room.room.programs.map((p) => p.macs),
+  );
+  a.forEach((value, i) => {
+    expect(b[i]).toBeCloseTo(value, 5);
+  });
+  await room.close();
+  await whole.close();
+});

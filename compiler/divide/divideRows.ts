@@ -1,0 +1,18 @@
+/** An exact division by rows: every map cut into strips of equal height, all weights on every shard. */
+import type { Graph } from '../../graph/graph.ts';
+import { range } from '../../graph/ranges.ts';
+import type { Division, Sharding } from '../../runtime/lower/program.ts';
+import { rowAxes } from './followAxes.ts';
+
+export function divideByRows(graph: Graph, numShards: number): Division {
+  const shardings = new Map<string, Sharding>();
+  for (const { output, axis, rule, view } of rowAxes(graph).nodes) {
+    // What only moves data is made again from its inputs' strips and has no owner.
+    if (rule.kind === 'structural') continue;
+    const length = view.outputShape[axis] ?? 0;
+    const cut = (shard: number) => Math.round((shard * length) / numShards);
+    const parts = Array.from({ length: numShards }, (_, shard) => range(cut(shard), cut(shard + 1)));
+    shardings.set(output, { axis, parts });
+  }
+  return { numShards, shardings };
+}

@@ -1,0 +1,93 @@
+/** Runs a plan on a room in memory against the original model and says how far apart they are. */
+import { loadModel } from '../../graph/load.ts';
+import { randomTensor, seededRandom } from '../../graph/random.ts';
+import type { Tensor } from '../../graph/tensor.ts';
+import { StarlingError } from '../../protocol/errors.ts';
+import type { Backend, Session, TensorHandle } from '../../runtime/backend.ts';
+import type { Placement } from '../../runtime/lower/program.ts';
+import type { Plan } from '../../runtime/plan.ts';
+import type { WeightSource } from '../../runtime/weights/blob.ts';
+import { Comparator, type Comparison } from './compare.ts';
+import { openLocalRoom } from './localRoom.ts';
+
+export interface VerifyOptions {
+  readonly plan: Plan;
+  readonly weights: WeightSource;
+  /** The original ONNX file. */
+  readonly model: Uint8Array;
+  readonly placement: Placement;
+  readonly samples: number;
+  readonly seed: number;
+  readonly backend: Backend;
+  /** Backend of the shards, where it differs from the original's. */
+  readonly shardBackend?: Backend;
+}
+
+export interface Verification extends Comparison {
+  readonly rounds: number;
+  /** Tensor bytes that crossed between devices in one run, without inputs and outputs. */
+  readonly bytesExchanged: number;
+  readonly macsPerShard: readonly number[];
+  readonly weightBytesPerShard: readonly number[];
+  /** Multiply-accumulates that each device of the placement executes. */
+  readonly macsPerDevice: readonly number[];
+}
+
+/** Runs a whole model on named inputs. */
+export async function runWhole(
+  session: Session,
+  backend: Backend,
+  inputs: Readonly<Record<string, Tensor>>,
+): Promise<Record<string, Tensor>> {
+  const handles = new Map<string, TensorHandle>();
+  for (const [name, tensor] of Object.entries(inputs)) handles.set(name, backend.upload(tensor));
+  const outputs = await session.run(handles);
+  const result: Record<string, Tensor> = {};
+  for (const [name, handle] of outputs) result[name] = await handle.read();
+  for (const handle of [...handles.values(), ...outputs.values()]) handle.release();
+  return result;
+}
+
+export async function verifyPlan(options: VerifyOptions): Promise<Verification> {
+  const { plan, backend, placement, samples } = options;
+  const original = loadModel(options.model);
+  const missing = original.graph.outputs.find(({ name }) => !plan.file.outputs.some((output) => output.name === name));
+  if (missing !== undefined) {
+    throw new StarlingError('INPUT_INVALID', `The model's output "${missing.name}" is not in the plan; give the model that the plan was compiled from.`);
+  }
+  const session = await backend.createSession(options.model);
+  const room = await openLocalRoom({
+    planOf: () => ({
+      model: plan.model,
+      division: plan.division,
+      openBatch: plan.file.maxBatch > 1,
+      weights: options.weights,
+    }),
+    placement,
+    backend: options.shardBackend ?? backend,
+    random: seededRandom(options.seed + 1),
+  });
+  const comparator = new Comparator();
+  const random = seededRandom(options.seed);
+  try {
+    for (let sample = 0; sample < samples; sample++) {
+      const inputs = Object.fromEntries(
+        plan.file.inputs.map(({ name, dataType, shape }) => [name, randomTensor(dataType, shape, random)]),
+      );
+      const expected = await runWhole(session, backend, inputs);
+      const { outputs } = await room.run(inputs);
+      comparator.add(expected, outputs);
+    }
+  } finally {
+    await room.close();
+    await session.release();
+  }
+  return {
+    ...comparator.result(),
+    rounds: room.room.rounds,
+    bytesExchanged: room.room.exchangedBytes,
+    macsPerShard: plan.file.report.macsPerShard,
+    weightBytesPerShard: plan.file.report.weightBytesPerShard,
+    macsPerDevice: room.room.programs.map(({ macs }) => macs),
+  };
+}

@@ -1,0 +1,98 @@
+/** Writes a plan: the graph without its weights, the weight files named by their hash, and plan.json. */
+
+import type { Graph, Model } from '../../graph/graph.ts';
+import { saveModel } from '../../graph/save.ts';
+import { StarlingError } from '../../protocol/errors.ts';
+import { type PlanFile, planFormat, planVersion } from '../../protocol/plan.ts';
+import { sha256Hex } from '../../protocol/sha256.ts';
+import type { Division, RoomProgram } from '../../runtime/lower/program.ts';
+import { flattenRanges } from '../../runtime/plan.ts';
+import { describePlan } from './report.ts';
+import { isInline, layOutWeights } from './weightFiles.ts';
+
+export interface EmitInput {
+  readonly name: string;
+  readonly source: PlanFile['source'];
+  /** Normalised: every shape concrete. */
+  readonly model: Model;
+  readonly division: Division;
+  /** Lowered with one shard on each device. */
+  readonly onePerDevice: RoomProgram;
+  readonly maxBatch: number;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface PlanFiles {
+  readonly plan: PlanFile;
+  /** File name -> content; plan.json among them. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+}
+
+export function emitPlan(input: EmitInput): PlanFiles {
+  const { model, division, onePerDevice } = input;
+  const { contents, tensors } = layOutWeights(model.graph, onePerDevice.programs);
+  const files = new Map<string, Uint8Array>();
+  const graphBytes = saveModel({ ...model, graph: withoutWeights(model.graph) }).bytes;
+  files.set('graph.onnx', graphBytes);
+  const weights = contents.map((content, index) => {
+    const sha256 = sha256Hex(content);
+    const path = `weights-${sha256.slice(0, 16)}.bin`;
+    files.set(path, content);
+    return { path, bytes: content.byteLength, sha256, shard: index === 0 ? null : index - 1 };
+  });
+  const plan: PlanFile = {
+    format: planFormat,
+    version: planVersion,
+    name: input.name,
+    numShards: division.numShards,
+    source: input.source,
+    graph: { path: 'graph.onnx', bytes: graphBytes.byteLength, sha256: sha256Hex(graphBytes) },
+    weights,
+    tensors,
+    inputs: model.graph.inputs.map(describeEnd),
+    outputs: model.graph.outputs.map(describeEnd),
+    maxBatch: input.maxBatch,
+    ...flattenShardings(division),
+    report: describePlan(model.graph, division, onePerDevice),
+    metadata: { ...input.metadata },
+  };
+  files.set('plan.json', new TextEncoder().encode(`${JSON.stringify(plan)}\n`));
+  return { plan, files };
+}
+
+function describeEnd({ name, dataType, shape }: Graph['inputs'][number]): PlanFile['inputs'][number] {
+  if (dataType === 'string') {
+    throw new StarlingError(
+      'MODEL_UNSUPPORTED',
+      `"${name}" is a tensor of strings, which cannot travel between devices.`,
+    );
+  }
+  return { name, dataType, shape: (shape ?? []).map((dim) => (typeof dim === 'number' ? dim : 1)) };
+}
+
+/** Weights become inputs, so that the graph file is a valid model without them. */
+function withoutWeights(graph: Graph): Graph {
+  const weights = [...graph.initializers].filter(([, tensor]) => !isInline(tensor));
+  return {
+    ...graph,
+    inputs: [
+      ...graph.inputs,
+      ...weights.map(([name, { dataType, dims }]) => ({ name, dataType, shape: dims })),
+    ],
+    initializers: new Map([...graph.initializers].filter(([, tensor]) => isInline(tensor))),
+  };
+}
+
+/** Many values are divided alike: each different partition is written once. */
+function flattenShardings({ shardings }: Division): Pick<PlanFile, 'partitions' | 'shardings'> {
+  const partitions: number[][][] = [];
+  const known = new Map<string, number>();
+  const entries = [...shardings].map(([value, { axis, parts }]) => {
+    const flat = parts.map(flattenRanges);
+    const key = JSON.stringify(flat);
+    const partition = known.get(key) ?? partitions.push(flat) - 1;
+    known.set(key, partition);
+    return [value, { axis, partition }] as const;
+  });
+  return { partitions, shardings: Object.fromEntries(entries) };
+}

@@ -1,0 +1,95 @@
+/**
+ * Lays the weights out in files: one for each shard with what only some shards need, one with what all need.
+ * What a shard needs is read off its own lowering, so the layout follows from the rules and never contradicts them.
+ */
+import { boxDims, copyBox, type Selections } from '../../graph/boxes.ts';
+import type { Graph } from '../../graph/graph.ts';
+import { equal, type Ranges, range, union } from '../../graph/ranges.ts';
+import { byteCount, dataTypeBytes, type Tensor } from '../../graph/tensor.ts';
+import type { Program } from '../../runtime/lower/program.ts';
+import { flattenRanges } from '../../runtime/plan.ts';
+
+/** Initializers smaller than this stay in the graph file. */
+const inlineBytes = 256;
+
+const alignment = 64;
+
+export interface PlacedTensor {
+  readonly dataType: Exclude<Tensor['dataType'], 'string'>;
+  readonly dims: number[];
+  readonly parts: { file: number; offset: number; bytes: number; box: Record<string, number[]> }[];
+}
+
+export interface WeightFiles {
+  /** Index 0 holds what every shard needs, index 1 + s what shard s alone needs. */
+  readonly contents: readonly Uint8Array[];
+  readonly tensors: Record<string, PlacedTensor>;
+}
+
+export function isInline(tensor: Tensor): boolean {
+  return tensor.dataType === 'string' || tensor.dataType === 'int64' || tensor.data.byteLength < inlineBytes;
+}
+
+/** The smallest box that holds all that a program reads of a tensor; undefined where it reads nothing. */
+function boxOf(program: Program, name: string, dims: readonly number[]): Selections | undefined {
+  const parts = [...program.weights.values()].filter(({ source }) => source === name);
+  if (parts.length === 0) return undefined;
+  const box: Record<number, Ranges> = {};
+  for (const [axis, dim] of dims.entries()) {
+    const whole = range(0, dim);
+    const needed = union(...parts.map(({ selections }) => selections[axis] ?? whole));
+    if (!equal(needed, whole)) box[axis] = needed;
+  }
+  return box;
+}
+
+class FileWriter {
+  readonly #pieces: Uint8Array[] = [];
+  #length = 0;
+
+  /** Returns the offset of the data in the file. */
+  append(data: Uint8Array): number {
+    const padding = -this.#length & (alignment - 1);
+    this.#pieces.push(new Uint8Array(padding), data);
+    const offset = this.#length + padding;
+    this.#length = offset + data.byteLength;
+    return offset;
+  }
+
+  content(): Uint8Array {
+    const content = new Uint8Array(this.#length);
+    let offset = 0;
+    for (const piece of this.#pieces) {
+      content.set(piece, offset);
+      offset += piece.byteLength;
+    }
+    return content;
+  }
+}
+
+/** `perShard`: the program of each shard when every shard has a device of its own. */
+export function layOutWeights(graph: Graph, perShard: readonly Program[]): WeightFiles {
+  const writers = Array.from({ length: perShard.length + 1 }, () => new FileWriter());
+  const tensors: Record<string, PlacedTensor> = {};
+  for (const [name, tensor] of graph.initializers) {
+    const { dataType, dims } = tensor;
+    if (isInline(tensor) || dataType === 'string') continue;
+    const boxes = perShard.map((program) => boxOf(program, name, dims));
+    const everyone = boxes.every((box) => box !== undefined && Object.keys(box).length === 0);
+    const wanted: [number, Selections][] = everyone
+      ? [[0, {}]]
+      : boxes.flatMap((box, shard): [number, Selections][] => (box === undefined ? [] : [[shard + 1, box]]));
+    const parts = wanted.map(([file, selections]) => {
+      const bytes = byteCount(dataType, boxDims(dims, selections));
+      const data = new Uint8Array(bytes);
+      copyBox(dims, dataTypeBytes[dataType], { selections: {}, data: tensor.data }, { selections, data });
+      const offset = writers[file]?.append(data) ?? 0;
+      const box = Object.fromEntries(
+        Object.entries(selections).map(([axis, ranges]) => [axis, flattenRanges(ranges)]),
+      );
+      return { file, offset, bytes, box };
+    });
+    tensors[name] = { dataType, dims: [...dims], parts };
+  }
+  return { contents: writers.map((writer) => writer.content()), tensors };
+}
