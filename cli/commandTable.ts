@@ -1,5 +1,9 @@
 /** Every command of `starling`, in the order in which `starling help` lists them. A new command is one line here. */
 import type { Command } from './command.ts';
+import { compile } from './commands/compile.ts';
 import { importTfjs } from './commands/importTfjs.ts';
+import { inspect } from './commands/inspect.ts';
+import { lower } from './commands/lower.ts';
+import { verify } from './commands/verify.ts';
 
-export const commands: readonly Command[] = [importTfjs];
+export const commands: readonly Command[] = [importTfjs, compile, inspect, lower, verify];

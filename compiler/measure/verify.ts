@@ -15,6 +15,8 @@ export interface VerifyOptions {
   readonly weights: WeightSource;
   /** The original ONNX file. */
   readonly model: Uint8Array;
+  /** Reads data files that the model names beside itself. */
+  readonly external?: (path: string) => Uint8Array;
   readonly placement: Placement;
   readonly samples: number;
   readonly seed: number;
@@ -50,10 +52,15 @@ export async function runWhole(
 
 export async function verifyPlan(options: VerifyOptions): Promise<Verification> {
   const { plan, backend, placement, samples } = options;
-  const original = loadModel(options.model);
-  const missing = original.graph.outputs.find(({ name }) => !plan.file.outputs.some((output) => output.name === name));
+  const original = loadModel(options.model, options.external);
+  const missing = original.graph.outputs.find(
+    ({ name }) => !plan.file.outputs.some((output) => output.name === name),
+  );
   if (missing !== undefined) {
-    throw new StarlingError('INPUT_INVALID', `The model's output "${missing.name}" is not in the plan; give the model that the plan was compiled from.`);
+    throw new StarlingError(
+      'INPUT_INVALID',
+      `The model's output "${missing.name}" is not in the plan; give the model that the plan was compiled from.`,
+    );
   }
   const session = await backend.createSession(options.model);
   const room = await openLocalRoom({

@@ -1,0 +1,78 @@
+/** `starling compile`: an ONNX model to a plan for some number of shards. */
+import { basename, join } from 'node:path';
+import { createHeapBackend } from '../../backends/ortHeap.ts';
+import { type CompileStep, compileModel, type DivisionAxis } from '../../compiler/compile.ts';
+import { StarlingError } from '../../protocol/errors.ts';
+import { limits } from '../../protocol/limits.ts';
+import { type Command, parseArguments, required } from '../command.ts';
+import { readBytes, siblingReader, writeBytes } from '../files.ts';
+import { planText } from '../planText.ts';
+import { createProgress } from '../progress.ts';
+
+const axes: readonly string[] = ['channels', 'rows'] satisfies readonly DivisionAxis[];
+
+/** `name=1x3x224x224`. Throws StarlingError USAGE. */
+export function parseShapes(options: readonly string[]): Record<string, number[]> {
+  return Object.fromEntries(
+    options.map((option) => {
+      const [name, dims] = [
+        option.slice(0, option.lastIndexOf('=')),
+        option.slice(option.lastIndexOf('=') + 1),
+      ];
+      const shape = dims.split('x').map(Number);
+      if (name !== '' && shape.every((dim) => Number.isInteger(dim) && dim > 0)) return [name, shape];
+      throw new StarlingError('USAGE', `Expected --shape like input=1x3x224x224, got "${option}".`);
+    }),
+  );
+}
+
+/** Throws StarlingError USAGE. */
+function parseShards(text: string): number {
+  const numShards = Number(text);
+  if (Number.isInteger(numShards) && numShards >= 1 && numShards <= limits.shards) return numShards;
+  throw new StarlingError('USAGE', `Expected --shards from 1 to ${limits.shards}, got "${text}".`);
+}
+
+function parseAxis(text: string): DivisionAxis {
+  if (axes.includes(text)) return text as DivisionAxis;
+  throw new StarlingError('USAGE', `Expected --axis ${axes.join(' or ')}, got "${text}".`);
+}
+
+const steps: readonly CompileStep[] = ['load', 'normalise', 'divide', 'lower', 'emit'];
+
+export const compile: Command = {
+  name: 'compile',
+  summary: 'Divide an ONNX model into shards: writes a plan.',
+  usage: 'MODEL --shards N --out DIR [--axis channels|rows] [--shape NAME=1x3x224x224]...',
+  async run(args, terminal) {
+    const { values, positionals } = parseArguments(
+      args,
+      {
+        shards: { type: 'string' },
+        out: { type: 'string' },
+        axis: { type: 'string', default: 'channels' },
+        shape: { type: 'string', multiple: true, default: [] },
+        name: { type: 'string' },
+      },
+      ['MODEL'],
+    );
+    const [path = ''] = positionals;
+    const out = required(values.out, '--out');
+    const numShards = parseShards(required(values.shards, '--shards'));
+    const bytes = await readBytes(path, 'MODEL_NOT_FOUND');
+    const progress = createProgress({ label: 'Compiling', stream: terminal.stderr });
+    const { plan, files } = await compileModel(bytes, {
+      name: values.name ?? basename(path, '.onnx'),
+      numShards,
+      axis: parseAxis(values.axis),
+      shapes: parseShapes(values.shape),
+      external: siblingReader(path),
+      backend: await createHeapBackend(),
+      onStep: (step) => progress.update(steps.indexOf(step) + 1, steps.length, step),
+    });
+    for (const [name, content] of files) await writeBytes(join(out, name), content);
+    progress.end();
+    terminal.print(planText(plan));
+    return 0;
+  },
+};
