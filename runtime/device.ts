@@ -62,6 +62,8 @@ export interface DeviceOptions {
   readonly clock: Clock;
   /** A link closed; runs that needed it have been rejected. */
   readonly onLost?: (peer: string, reason: StarlingError) => void;
+  /** A run failed on this device; its host hears only the code. */
+  readonly onFailed?: (error: StarlingError) => void;
 }
 
 interface Epoch {
@@ -329,6 +331,7 @@ export class Device {
 
   /** Something of a run failed here: the host hears of it, or if this is the host, everybody does. */
   #failed(epoch: Epoch, run: number, error: StarlingError): void {
+    this.#options.onFailed?.(error);
     const reason: AbortReason = abortReasons.find((known) => known === error.code) ?? 'RUN_FAILED';
     if (this.#hosted.has(run)) this.#abort(run, reason, error);
     else this.#tell(epoch, epoch.placement.host, run, reason);

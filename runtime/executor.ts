@@ -11,6 +11,7 @@ import type { LoadedProgram, LoadedStage } from './loadProgram.ts';
 import type { Feed, Program, Result, Transfer } from './lower/program.ts';
 import { sameDims } from './sameDims.ts';
 import { ValueStore } from './valueStore.ts';
+import { yieldToMessages } from './yieldToMessages.ts';
 
 export interface Deliveries {
   /** Resolves when the frame is with the channel. */
@@ -47,6 +48,11 @@ interface Run {
   computeMs: number;
   sentBytes: number;
   receivedBytes: number;
+}
+
+interface Ready {
+  readonly run: Run;
+  readonly stage: LoadedStage;
 }
 
 /** Remembered ends of runs, so that late frames are known as stale. */
@@ -92,6 +98,8 @@ export class Executor {
     const run = this.#runs.get(runId) ?? this.#start(runId);
     if (kind === 'tensor') run.receivedBytes += tensor.data.byteLength;
     run.store.put(arrival.name, this.#options.backend.upload(tensor));
+    // A result that no node makes: an input that is an output too.
+    this.#dispatch(run, arrival.name).catch((thrown: unknown) => this.#fail(run, thrown));
     this.#pump();
   }
 
@@ -144,20 +152,14 @@ export class Executor {
     const next = this.#nextStage();
     if (next === undefined) return;
     this.#busy = true;
-    this.#idle = this.#runStage(next.run, next.stage)
-      .catch((thrown: unknown) => {
-        const error = StarlingError.from(thrown, 'RUN_FAILED');
-        this.end(next.run.id);
-        this.#options.deliveries.failed(next.run.id, error);
-      })
-      .finally(() => {
-        this.#busy = false;
-        this.#pump();
-      });
+    this.#idle = this.#runNext(next).finally(() => {
+      this.#busy = false;
+      this.#pump();
+    });
   }
 
   /** Of the oldest run that can go on: a stage that others wait for, else the first that is ready. */
-  #nextStage(): { run: Run; stage: LoadedStage } | undefined {
+  #nextStage(): Ready | undefined {
     for (const run of this.#runs.values()) {
       let first: LoadedStage | undefined;
       for (const stage of run.pending) {
@@ -170,7 +172,31 @@ export class Executor {
     return undefined;
   }
 
-  async #runStage(run: Run, stage: LoadedStage): Promise<void> {
+  /**
+   * What nobody waits for may be overtaken by what has just arrived: sessions can settle without a turn of the
+   * event loop, so one is taken here.
+   */
+  async #runNext(next: Ready): Promise<void> {
+    if (next.stage.stage.sends || this.program.receives.length === 0) return this.#runStage(next);
+    await yieldToMessages();
+    const chosen = this.#nextStage();
+    if (chosen !== undefined) await this.#runStage(chosen);
+  }
+
+  async #runStage({ run, stage }: Ready): Promise<void> {
+    try {
+      await this.#tryStage(run, stage);
+    } catch (thrown) {
+      this.#fail(run, thrown);
+    }
+  }
+
+  #fail(run: Run, thrown: unknown): void {
+    this.end(run.id);
+    this.#options.deliveries.failed(run.id, StarlingError.from(thrown, 'RUN_FAILED'));
+  }
+
+  async #tryStage(run: Run, stage: LoadedStage): Promise<void> {
     run.pending.delete(stage);
     const inputs = new Map(
       stage.stage.inputs.flatMap((name) => {

@@ -250,6 +250,7 @@ describe('link: end', () => {
     await clock.advance(0);
     expect(b.frames).toHaveLength(1);
     expect(b.closed).toHaveLength(1);
+    expect(clock.pendingTimers).toBe(0);
   });
 
   it('hands nothing to a channel that is closing, though its buffer has room', async () => {

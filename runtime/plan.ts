@@ -26,7 +26,7 @@ export function unflattenRanges(flat: readonly number[]): Ranges {
 }
 
 export function flattenRanges(ranges: Ranges): number[] {
-  return ranges.flatMap(([start, end]) => [start, end]);
+  return ranges.flat();
 }
 
 export function boxOf(box: Readonly<Record<string, readonly number[]>>): Selections {

@@ -2,12 +2,15 @@
 import { capturedNames } from '../graph/captures.ts';
 import type { Graph, Model, Node, ValueInfo } from '../graph/graph.ts';
 import { type ExternalInitializer, saveModel } from '../graph/save.ts';
-import { byteCount } from '../graph/tensor.ts';
+import { byteCount, type DataType } from '../graph/tensor.ts';
 import type { Program, Stage } from './lower/program.ts';
 import type { WeightBlob } from './weights/blob.ts';
 
 /** The name under which stage models know the blob. */
 export const weightsPath = 'weights.bin';
+
+/** Weights smaller than this are written into the stage's model. */
+const inlineBytes = 256;
 
 function valueInfo(program: Program, name: string, openBatch: boolean): ValueInfo {
   const type = program.types.get(name);
@@ -41,15 +44,23 @@ export function stageModel(
   openBatch: boolean,
 ): Uint8Array {
   const reads = readsOf(stage.nodes);
+  const graph = stageGraph(program, stage, openBatch);
+  const initializers = new Map(graph.initializers);
   const externalInitializers = new Map<string, ExternalInitializer>();
   for (const [name, { dataType, dims }] of program.weights) {
     if (!reads.has(name)) continue;
     const offset = blob.offsets.get(name) ?? 0;
     const bytes = byteCount(dataType, dims);
-    externalInitializers.set(name, { dataType, dims, path: weightsPath, offset, bytes });
+    if (isInline(dataType, bytes)) {
+      initializers.set(name, { dataType, dims, data: blob.data.subarray(offset, offset + bytes) });
+    } else externalInitializers.set(name, { dataType, dims, path: weightsPath, offset, bytes });
   }
-  return saveModel({ ...model, graph: stageGraph(program, stage, openBatch) }, { externalInitializers })
-    .bytes;
+  return saveModel({ ...model, graph: { ...graph, initializers } }, { externalInitializers }).bytes;
+}
+
+/** onnxruntime reads shapes and limits while it loads, and only from the model itself. */
+function isInline(dataType: DataType, bytes: number): boolean {
+  return dataType === 'int64' || dataType === 'int32' || bytes < inlineBytes;
 }
 
 /** A device's whole program as one model: what `starling lower` writes. Its exchanges are extra inputs and outputs. */

@@ -4,6 +4,7 @@
  */
 
 import type { Tensor } from '../../graph/tensor.ts';
+import type { StarlingError } from '../../protocol/errors.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { Device, type DevicePlan, type DeviceRunResult } from '../../runtime/device.ts';
@@ -32,7 +33,11 @@ export async function openLocalRoom(options: LocalRoomOptions): Promise<LocalRoo
   const { placement, backend, planOf, host = 0, random } = options;
   const network = createMemoryNetwork(random === undefined ? {} : { random });
   const ids = placement.map((_, device) => `device${device}`);
-  const devices = ids.map((id) => new Device({ id, backend, clock: systemClock }));
+  let failure: StarlingError | undefined;
+  const onFailed = (error: StarlingError) => {
+    failure ??= error;
+  };
+  const devices = ids.map((id) => new Device({ id, backend, clock: systemClock, onFailed }));
   const connected: Promise<void>[] = [];
   devices.forEach((a, i) => {
     devices.forEach((b, j) => {
@@ -51,7 +56,8 @@ export async function openLocalRoom(options: LocalRoomOptions): Promise<LocalRoo
     run: (inputs) => {
       const hosting = devices[host];
       if (hosting === undefined) return Promise.reject(new RangeError(`No device ${host}.`));
-      return hosting.run(++runs, inputs);
+      // The device that failed knows more than the host is told.
+      return hosting.run(++runs, inputs).catch((thrown: unknown) => Promise.reject(failure ?? thrown));
     },
     get deliveredBytes() {
       return network.deliveredBytes;

@@ -159,10 +159,14 @@ export class Demands {
     const ranges = this.owned(device, value);
     const needed = this.#placement.some((_, to) =>
       to === device
-        ? [...this.wanted(device, value)].length > 0
+        ? [...this.wanted(device, value)].some((wanted) => this.#overlaps(wanted, sharding.axis, ranges))
         : this.#sent[device]?.[to]?.has(value) === true,
     );
     return needed && ranges.length > 0 ? [{ axis: sharding.axis, ranges }] : [];
+  }
+
+  #overlaps(wanted: Wanted, axis: number, ranges: Ranges): boolean {
+    return wanted === 'whole' || wanted.axis !== axis || intersect(wanted.ranges, ranges).length > 0;
   }
 
   #wantOutput(name: string, home: number): void {

@@ -1,0 +1,66 @@
+/** Any network of our operators, divided in any way over any devices, computes what it computes whole. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createHeapBackend } from '../../backends/ortHeap.ts';
+import { divideByChannels } from '../../compiler/divide/divideChannels.ts';
+import { divideByRows } from '../../compiler/divide/divideRows.ts';
+import { Comparator } from '../../compiler/measure/compare.ts';
+import { openLocalRoom } from '../../compiler/measure/localRoom.ts';
+import { runWhole } from '../../compiler/measure/verify.ts';
+import { randomTensor, seededRandom } from '../../graph/random.ts';
+import { saveModel } from '../../graph/save.ts';
+import type { Division } from '../../runtime/lower/program.ts';
+import { wholeWeights } from '../../runtime/weights/blob.ts';
+import { placements, randomDivision, randomModel } from '../support/randomGraph.ts';
+
+const kinds = ['channels', 'rows', 'any'] as const;
+
+const cases = fc
+  .record({
+    seed: fc.nat(),
+    length: fc.integer({ min: 1, max: 14 }),
+    numShards: fc.integer({ min: 1, max: 6 }),
+    kind: fc.constantFrom(...kinds),
+  })
+  .chain((record) => placements(record.numShards).map((placement) => ({ ...record, placement })));
+
+const dividers: Record<(typeof kinds)[number], (...args: Parameters<typeof randomDivision>) => Division> = {
+  channels: divideByChannels,
+  rows: divideByRows,
+  any: randomDivision,
+};
+
+test('random networks, divisions and placements equal the whole', async () => {
+  const backend = await createHeapBackend();
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ seed, length, numShards, kind, placement }) => {
+      const model = randomModel(seed, length);
+      const [input] = model.graph.inputs;
+      const dims = (input?.shape ?? []).map(Number);
+      const x = randomTensor('float32', dims, seededRandom(seed + 1));
+      const session = await backend.createSession(saveModel(model).bytes);
+      const expected = await runWhole(session, backend, { x });
+      await session.release();
+      const plan = {
+        model,
+        division: dividers[kind](model.graph, numShards, seed),
+        openBatch: false,
+        weights: wholeWeights(model),
+      };
+      const room = await openLocalRoom({
+        planOf: () => plan,
+        placement,
+        backend,
+        random: seededRandom(seed),
+      });
+      const { outputs } = await room.run({ x });
+      await room.close();
+      const comparator = new Comparator();
+      comparator.add(expected, outputs);
+      const { relativeError, maxAbsError } = comparator.result();
+      // Outputs near zero have no relative error worth the name.
+      expect(Math.min(relativeError, maxAbsError)).toBeLessThan(1e-4);
+    }),
+    { numRuns: Number(process.env['STARLING_RUNS'] ?? 60) },
+  );
+});
