@@ -1,0 +1,70 @@
+/** Pictures as a browser has them, to and from planes of numbers between 0 and 1. No model, no tiles. */
+import { StarlingError } from '../protocol/errors.ts';
+import { limits } from '../protocol/limits.ts';
+import type { Planes } from './tiles.ts';
+
+/**
+ * Decodes whatever this browser can show, turned as its EXIF data say; transparent pixels are laid on white.
+ * Throws IMAGE_UNREADABLE.
+ */
+export async function decodePicture(blob: Blob): Promise<Planes> {
+  let bitmap: ImageBitmap;
+  try {
+    bitmap = await createImageBitmap(blob, { imageOrientation: 'from-image' });
+  } catch {
+    throw new StarlingError(
+      'IMAGE_UNREADABLE',
+      `This browser cannot read the file as a picture (${blob.type || 'unknown type'}); try a PNG or JPEG.`,
+    );
+  }
+  try {
+    const { width, height } = bitmap;
+    if (width * height > limits.imagePixels) {
+      throw new StarlingError(
+        'IMAGE_UNREADABLE',
+        `The picture has ${width} x ${height} pixels; at most ${limits.imagePixels} are taken. Use a smaller one.`,
+      );
+    }
+    const context = canvasOf(width, height).getContext('2d', { willReadFrequently: true });
+    if (context === null)
+      throw new StarlingError('IMAGE_UNREADABLE', 'This browser gives no canvas to draw on.');
+    context.fillStyle = '#fff';
+    context.fillRect(0, 0, width, height);
+    context.drawImage(bitmap, 0, 0);
+    return toPlanes(context.getImageData(0, 0, width, height));
+  } finally {
+    bitmap.close();
+  }
+}
+
+export function toPlanes({ data, width, height }: ImageData): Planes {
+  const area = width * height;
+  const planes = new Float32Array(3 * area);
+  for (let i = 0; i < area; i++) {
+    planes[i] = (data[4 * i] ?? 0) / 255;
+    planes[area + i] = (data[4 * i + 1] ?? 0) / 255;
+    planes[2 * area + i] = (data[4 * i + 2] ?? 0) / 255;
+  }
+  return { data: planes, channels: 3, height, width };
+}
+
+/** Values outside 0 to 1 are clipped, as every display does. */
+export function toImageData({ data, width, height }: Planes): ImageData {
+  const area = width * height;
+  const image = new ImageData(width, height);
+  for (let i = 0; i < area; i++) {
+    // Uint8ClampedArray rounds and clips.
+    image.data[4 * i] = 255 * (data[i] ?? 0);
+    image.data[4 * i + 1] = 255 * (data[area + i] ?? 0);
+    image.data[4 * i + 2] = 255 * (data[2 * area + i] ?? 0);
+    image.data[4 * i + 3] = 255;
+  }
+  return image;
+}
+
+export function canvasOf(width: number, height: number): HTMLCanvasElement {
+  const canvas = document.createElement('canvas');
+  canvas.width = width;
+  canvas.height = height;
+  return canvas;
+}
