@@ -2,9 +2,10 @@
  * Decides which backend this page, Worker or process uses, and says why. Whether WebGPU would be faster is
  * not decided here: that takes a measurement on the model.
  */
+
+import type { BackendInfo, BackendKind } from '../protocol/backendInfo.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import type { Backend } from '../runtime/backend.ts';
-import type { BackendInfo, BackendKind } from '../workers/api.ts';
 import { createHeapBackend } from './ortHeap.ts';
 import { createSessionBackend } from './ortSession.ts';
 import { createWebgpuBackend } from './ortWebgpu.ts';

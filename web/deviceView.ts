@@ -1,5 +1,5 @@
 /** What a page shows of each device of its room, this one included: one readonly list made from the room's state. */
-import type { BackendInfo } from '../workers/api.ts';
+import type { BackendInfo } from '../protocol/backendInfo.ts';
 import type { CoordinatorState } from './coordinator/coordinator.ts';
 import { loadOf } from './coordinator/members.ts';
 import type { MeshPeer } from './peers/meshApi.ts';

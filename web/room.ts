@@ -5,7 +5,7 @@
 import * as v from 'valibot';
 import { StarlingError } from '../protocol/errors.ts';
 import { RoomMessage } from '../protocol/roomMessages.ts';
-import type { BackendInfo, BackendKind } from '../workers/api.ts';
+import type { BackendInfo, BackendKind } from '../protocol/backendInfo.ts';
 import { systemClock } from './clock.ts';
 import { Coordinator, type RunEvent } from './coordinator/coordinator.ts';
 import { deviceName, isMobile } from './deviceName.ts';

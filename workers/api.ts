@@ -3,15 +3,7 @@
  * The Worker owns the plan's weights, the sessions, the tensor channels and the runs; the page only steers.
  */
 import type { Tensor } from '../graph/tensor.ts';
-
-export type BackendKind = 'wasm' | 'webgpu';
-
-export interface BackendInfo {
-  readonly kind: BackendKind;
-  readonly threads: number;
-  /** One sentence: why this backend and not a faster one. */
-  readonly reason: string;
-}
+import type { BackendInfo, BackendKind } from '../protocol/backendInfo.ts';
 
 export interface PlacementMessage {
   /** Rises with every change; frames of an older epoch are dropped. */

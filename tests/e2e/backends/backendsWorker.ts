@@ -2,7 +2,7 @@
 import { type BackendRequest, chooseBackend } from '../../../backends/chooseBackend.ts';
 import type { Tensor } from '../../../graph/tensor.ts';
 import type { Backend, Session, TensorHandle } from '../../../runtime/backend.ts';
-import type { BackendInfo } from '../../../workers/api.ts';
+import type { BackendInfo } from '../../../protocol/backendInfo.ts';
 
 export interface ChainRequest extends BackendRequest {
   /** Serialised models of one input and one output each. */
