@@ -1,7 +1,7 @@
 /** The versions of ONNX's own operator set that Starling reads, and the one everything is lifted to. */
 
 export const oldestOpset = 7;
-export const newestOpset = 25;
+export const newestOpset = 26;
 /** The one opset that normalised graphs, and so all operator rules, know. */
 export const workingOpset = 17;
 

@@ -79,6 +79,7 @@ export function float32Tensor(dims: readonly number[], values: Float32Array | re
 }
 
 export function int64Tensor(values: readonly number[], dims: readonly number[] = [values.length]): Tensor {
-  const array = BigInt64Array.from(values, (value) => BigInt(value));
+  // "To the end" is written as the largest int64, which is no exact number and would wrap around.
+  const array = BigInt64Array.from(values, (value) => (value >= 2 ** 63 ? 2n ** 63n - 1n : BigInt(value)));
   return { dataType: 'int64', dims, data: new Uint8Array(array.buffer) };
 }

@@ -1,0 +1,86 @@
+/** Finds out by trying whether a normalised graph, made for one sample, also runs a batch of two. */
+import type { Graph, Model, ValueInfo } from '../../graph/graph.ts';
+import { saveModel } from '../../graph/save.ts';
+import { float32View, type Tensor } from '../../graph/tensor.ts';
+import { StarlingError } from '../../protocol/errors.ts';
+import type { Backend } from '../../runtime/backend.ts';
+import { profileFeeds } from './profileFeeds.ts';
+
+/** Largest difference between a sample in a batch and alone, relative to the largest output. */
+const tolerance = 1e-4;
+
+/** True where two samples in one batch give what each gives alone. */
+export async function isBatchOpen(model: Model, backend: Backend): Promise<boolean> {
+  const { graph } = model;
+  const ends = [...graph.inputs, ...graph.outputs];
+  const [batch] = graph.inputs[0]?.shape ?? [];
+  if (typeof batch !== 'number' || ends.some(({ shape }) => shape?.[0] !== batch)) return false;
+  const opened = openBatch(model);
+  const [first, second] = [profileFeeds(graph.inputs, 1), profileFeeds(graph.inputs, 2)];
+  const both = new Map(
+    [...first].map(([name, tensor]) => [name, joined(tensor, second.get(name) ?? tensor)]),
+  );
+  try {
+    const together = await run(backend, opened, both);
+    const apart = [await run(backend, opened, first), await run(backend, opened, second)];
+    return graph.outputs.every(({ name }) => {
+      const whole = together.get(name);
+      const [a, b] = apart.map((outputs) => outputs.get(name));
+      return whole !== undefined && a !== undefined && b !== undefined && agree(whole, joined(a, b));
+    });
+  } catch (thrown) {
+    if (thrown instanceof StarlingError) return false;
+    throw thrown;
+  }
+}
+
+/** The model with a symbolic batch, and without the shapes of values between, which would forbid another batch. */
+export function openBatch(model: Model): Model {
+  const opened = ({ name, dataType, shape = [] }: ValueInfo): ValueInfo => ({
+    name,
+    dataType,
+    shape: ['N', ...shape.slice(1)],
+  });
+  const graph: Graph = {
+    ...model.graph,
+    inputs: model.graph.inputs.map(opened),
+    outputs: model.graph.outputs.map(opened),
+    values: new Map(),
+  };
+  return { ...model, graph };
+}
+
+async function run(
+  backend: Backend,
+  model: Model,
+  feeds: ReadonlyMap<string, Tensor>,
+): Promise<ReadonlyMap<string, Tensor>> {
+  const session = await backend.createSession(saveModel(model).bytes);
+  const inputs = new Map([...feeds].map(([name, tensor]) => [name, backend.upload(tensor)]));
+  try {
+    const outputs = new Map<string, Tensor>();
+    for (const [name, handle] of await session.run(inputs)) {
+      outputs.set(name, await handle.read());
+      handle.release();
+    }
+    return outputs;
+  } finally {
+    for (const handle of inputs.values()) handle.release();
+    await session.release();
+  }
+}
+
+function joined(a: Tensor, b: Tensor): Tensor {
+  const data = new Uint8Array(a.data.byteLength + b.data.byteLength);
+  data.set(a.data);
+  data.set(b.data, a.data.byteLength);
+  return { dataType: a.dataType, dims: [(a.dims[0] ?? 0) + (b.dims[0] ?? 0), ...a.dims.slice(1)], data };
+}
+
+function agree(actual: Tensor, expected: Tensor): boolean {
+  if (actual.dims.join() !== expected.dims.join()) return false;
+  if (actual.dataType !== 'float32') return actual.data.every((byte, i) => byte === expected.data[i]);
+  const values = float32View(expected);
+  const scale = values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+  return float32View(actual).every((value, i) => Math.abs(value - (values[i] ?? 0)) <= tolerance * scale);
+}

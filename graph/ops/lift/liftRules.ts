@@ -1,0 +1,101 @@
+/**
+ * The table of lifting rules: every operator of ONNX's own set that changed its meaning between opset 7 and the
+ * newest one, and the list of those that did not. What is in neither is refused, never guessed.
+ */
+import {
+  axesToInput,
+  clipToInputs,
+  padToInputs,
+  sliceToInputs,
+  splitToInput,
+  topKToInput,
+} from './attributesToInputs.ts';
+import {
+  batchNormalizationInference,
+  dropoutToIdentity,
+  roiAlignOutputHalfPixel,
+  scanRefused,
+  scatterToElements,
+} from './inference.ts';
+import type { LiftStep } from './liftRule.ts';
+import {
+  averagePoolUndilated,
+  axesToAttribute,
+  castWithoutSaturation,
+  gridSampleModes,
+  lpPoolPlain,
+  padWithoutAxes,
+  quantizePlain,
+  scatterReduction,
+  splitByOutputs,
+} from './newerForms.ts';
+import { gelu, groupNormalization, mish, rmsNormalization, swish } from './newerOperators.ts';
+import { resizeOptionalInputs, resizeToAsymmetric, resizeWithoutAxes, upsampleToResize } from './resize.ts';
+import { rowsToAxis } from './softmax.ts';
+
+/** Steps in the order in which they apply. */
+export const liftRules: ReadonlyMap<string, readonly LiftStep[]> = new Map(
+  Object.entries<readonly LiftStep[]>({
+    AveragePool: [averagePoolUndilated],
+    BatchNormalization: [batchNormalizationInference],
+    Cast: [castWithoutSaturation],
+    CastLike: [castWithoutSaturation],
+    Clip: [clipToInputs],
+    DequantizeLinear: [quantizePlain],
+    Dropout: [dropoutToIdentity],
+    Gelu: [gelu],
+    GridSample: [gridSampleModes],
+    GroupNormalization: [groupNormalization],
+    Hardmax: [rowsToAxis],
+    LogSoftmax: [rowsToAxis],
+    LpPool: [lpPoolPlain],
+    Mish: [mish],
+    Pad: [padToInputs, padWithoutAxes],
+    QuantizeLinear: [quantizePlain],
+    RMSNormalization: [rmsNormalization],
+    ReduceL1: [axesToAttribute],
+    ReduceL2: [axesToAttribute],
+    ReduceLogSum: [axesToAttribute],
+    ReduceLogSumExp: [axesToAttribute],
+    ReduceMax: [axesToAttribute],
+    ReduceMean: [axesToAttribute],
+    ReduceMin: [axesToAttribute],
+    ReduceProd: [axesToAttribute],
+    ReduceSum: [axesToInput],
+    ReduceSumSquare: [axesToAttribute],
+    Resize: [resizeToAsymmetric, resizeOptionalInputs, resizeWithoutAxes],
+    RoiAlign: [roiAlignOutputHalfPixel],
+    Scan: [scanRefused],
+    Scatter: [scatterToElements],
+    ScatterElements: [scatterReduction],
+    ScatterND: [scatterReduction],
+    Slice: [sliceToInputs],
+    Softmax: [rowsToAxis],
+    Split: [splitToInput, splitByOutputs],
+    Squeeze: [axesToInput],
+    Swish: [swish],
+    TopK: [topKToInput],
+    Unsqueeze: [axesToInput],
+    Upsample: [upsampleToResize],
+  }),
+);
+
+/**
+ * Operators whose later versions only took more data types, negative axes, broadcasting, or optional attributes
+ * and inputs whose default is the old behaviour.
+ */
+export const unchangedOperators: ReadonlySet<string> = new Set(
+  `Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh Bernoulli BitShift BlackmanWindow Ceil Celu Compress
+  Concat ConcatFromSequence Constant ConstantOfShape Conv ConvInteger ConvTranspose Cos Cosh CumSum DepthToSpace Det Div
+  DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand EyeLike Flatten Floor GRU Gather GatherElements GatherND Gemm
+  GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual HammingWindow HannWindow HardSigmoid HardSwish
+  Identity If InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization LeakyRelu Less LessOrEqual Log Loop
+  LpNormalization MatMul MatMulInteger Max MaxPool MaxRoiPool MaxUnpool Mean MeanVarianceNormalization MelWeightMatrix
+  Min Mod Mul Multinomial Neg NonMaxSuppression NonZero Not OneHot Optional OptionalGetElement OptionalHasElement Or
+  PRelu Pow QLinearConv QLinearMatMul RNN RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range Reciprocal
+  Relu Reshape ReverseSequence Round STFT Selu SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert
+  SequenceLength SequenceMap Shape Shrink Sigmoid Sign Sin Sinh Size Softplus Softsign SpaceToDepth SplitToSequence Sqrt
+  StringNormalizer Sub Sum Tan Tanh TfIdfVectorizer ThresholdedRelu Tile Transpose Trilu Unique Where Xor`.split(
+    /\s+/,
+  ),
+);

@@ -1,0 +1,121 @@
+/** Operators that gained inputs or attributes after opset 17, brought back to their form of opset 17. */
+import { type Attribute, intAttribute, type Node, stringAttribute, withAttributes } from '../../graph.ts';
+import { int64Tensor, readIntegers } from '../../tensor.ts';
+import { derivedNode, firstOutput, inputAt, type LiftStep, refuse, requireConstant } from './liftRule.ts';
+
+const plainReductions = new Set(['ReduceMax', 'ReduceMin', 'ReduceMean', 'ReduceProd']);
+
+/** All reductions but ReduceSum, whose axes were an input in opset 17 already. */
+export const axesToAttribute: LiftStep = {
+  from: 18,
+  lift: (node, context) => {
+    const [input = ''] = node.inputs;
+    const noop = intAttribute(node, 'noop_with_empty_axes', 0) === 1;
+    const axes =
+      inputAt(node, 1) === undefined ? [] : readIntegers(requireConstant(node, 1, context, 'axes'));
+    const attributes = withAttributes(node, {
+      noop_with_empty_axes: null,
+      axes: axes.length === 0 ? null : { type: 'ints', value: axes },
+    });
+    if (axes.length > 0 || !noop) return [{ ...node, inputs: [input], attributes }];
+    if (!plainReductions.has(node.opType)) refuse(node, context, 'it reduces no axis');
+    return [derivedNode(node, 'Identity', [input], firstOutput(node))];
+  },
+};
+
+export const splitByOutputs: LiftStep = {
+  from: 18,
+  lift: (node, context) => {
+    const plain = { ...node, attributes: withAttributes(node, { num_outputs: null }) };
+    if (inputAt(node, 1) !== undefined) return [plain];
+    const shape =
+      context.shape(node.inputs[0] ?? '') ?? refuse(node, context, 'the shape of its input is unknown');
+    const axis = intAttribute(node, 'axis', 0);
+    const length = shape.at(axis) ?? 0;
+    const chunk = Math.ceil(length / node.outputs.length);
+    const sizes = node.outputs.map((_, i) => Math.max(0, Math.min(chunk, length - i * chunk)));
+    const split = context.addConstant(int64Tensor(sizes), `${node.name}/split`);
+    return [{ ...plain, inputs: [node.inputs[0] ?? '', split] }];
+  },
+};
+
+export const padWithoutAxes: LiftStep = {
+  from: 18,
+  lift: (node, context) => {
+    if (stringAttribute(node, 'mode', 'constant') === 'wrap')
+      refuse(node, context, 'it pads by wrapping around');
+    if (inputAt(node, 3) === undefined) return [node];
+    const shape =
+      context.shape(node.inputs[0] ?? '') ?? refuse(node, context, 'the rank of its input is unknown');
+    const axes = readIntegers(requireConstant(node, 3, context, 'axes'));
+    const pads = readIntegers(requireConstant(node, 1, context, 'pads'));
+    const all = new Array<number>(2 * shape.length).fill(0);
+    axes.forEach((axis, i) => {
+      const at = axis < 0 ? axis + shape.length : axis;
+      all[at] = pads[i] ?? 0;
+      all[at + shape.length] = pads[i + axes.length] ?? 0;
+    });
+    const inputs = [node.inputs[0] ?? '', context.addConstant(int64Tensor(all), `${node.name}/pads`)];
+    const value = inputAt(node, 2);
+    return [{ ...node, inputs: value === undefined ? inputs : [...inputs, value] }];
+  },
+};
+
+const sampleModes: Readonly<Record<string, string>> = { linear: 'bilinear', cubic: 'bicubic' };
+
+export const gridSampleModes: LiftStep = {
+  from: 20,
+  lift: (node) => {
+    const mode = stringAttribute(node, 'mode', 'linear');
+    return [
+      {
+        ...node,
+        attributes: withAttributes(node, { mode: { type: 'string', value: sampleModes[mode] ?? mode } }),
+      },
+    ];
+  },
+};
+
+/** Drops attributes that have their old meaning's value, refuses the node where they have another. */
+function dropAttributes(
+  from: number,
+  allowed: Readonly<Record<string, (attribute: Attribute) => boolean>>,
+): LiftStep {
+  return {
+    from,
+    lift: (node, context) => {
+      for (const [name, isOld] of Object.entries(allowed)) {
+        const attribute = node.attributes.get(name);
+        if (attribute !== undefined && !isOld(attribute))
+          refuse(node, context, `its attribute "${name}" is new`);
+      }
+      const changes = Object.fromEntries(Object.keys(allowed).map((name) => [name, null]));
+      return [{ ...node, attributes: withAttributes(node, changes) }];
+    },
+  };
+}
+
+const isZero = (attribute: Attribute) => attribute.type === 'int' && attribute.value === 0;
+const allOnes = (attribute: Attribute) =>
+  attribute.type === 'ints' && attribute.value.every((value) => value === 1);
+
+export const averagePoolUndilated = dropAttributes(19, { dilations: allOnes });
+export const lpPoolPlain = dropAttributes(18, { dilations: allOnes, ceil_mode: isZero });
+/** Saturation concerns 8-bit floats only, which no model that loads has. */
+export const castWithoutSaturation = dropAttributes(19, { saturate: () => true, round_mode: () => true });
+export const quantizePlain = dropAttributes(19, {
+  saturate: () => true,
+  block_size: isZero,
+  output_dtype: isZero,
+  precision: isZero,
+});
+
+/** Opset 18 added the reductions max and min. */
+export const scatterReduction: LiftStep = {
+  from: 18,
+  lift: (node: Node, context) => {
+    const reduction = stringAttribute(node, 'reduction', 'none');
+    if (reduction === 'max' || reduction === 'min') refuse(node, context, `it reduces by ${reduction}`);
+    return [node];
+  },
+};

@@ -1,0 +1,104 @@
+/**
+ * Resize and its forerunner Upsample. Until opset 10 there was one way to map coordinates (divide by the
+ * scale); opset 18 and 19 added attributes that opset 17 lacks.
+ */
+import {
+  type Attribute,
+  intAttribute,
+  intsAttribute,
+  type Node,
+  stringAttribute,
+  withAttributes,
+} from '../../graph.ts';
+import { float32Tensor, float32View, int64Tensor, readIntegers } from '../../tensor.ts';
+import { inputAt, type LiftContext, type LiftStep, refuse, requireConstant } from './liftRule.ts';
+
+const asText = (value: string): Attribute => ({ type: 'string', value });
+
+/** Upsample of opsets 7 (scales as attribute) and 9 (as input); opset 10 replaced it by Resize. */
+export const upsampleToResize: LiftStep = {
+  below: 10,
+  lift: (node, context) => {
+    const attribute = node.attributes.get('scales');
+    const [input = ''] = node.inputs;
+    const scales =
+      attribute?.type === 'floats'
+        ? context.addConstant(float32Tensor([attribute.value.length], attribute.value), `${node.name}/scales`)
+        : (inputAt(node, 1) ?? refuse(node, context, 'it has no scales'));
+    const plain = { ...node, inputs: [input, scales], attributes: withAttributes(node, { scales: null }) };
+    return [{ ...asymmetric(plain, context), opType: 'Resize' }];
+  },
+};
+
+export const resizeToAsymmetric: LiftStep = {
+  below: 11,
+  lift: (node, context) => [asymmetric(node, context)],
+};
+
+function asymmetric(node: Node, context: LiftContext): Node {
+  const [input = '', scalesName = ''] = node.inputs;
+  const nearest = stringAttribute(node, 'mode', 'nearest') === 'nearest';
+  // ONNX Runtime rounds down where such a node enlarges and up where it shrinks.
+  const scales = nearest ? float32View(requireConstant(node, 1, context, 'scales')) : [];
+  const shrinks = scales.some((scale) => scale < 1);
+  if (shrinks && scales.some((scale) => scale > 1)) {
+    refuse(node, context, 'it enlarges along one axis and shrinks along another by nearest neighbours');
+  }
+  return {
+    ...node,
+    inputs: [input, '', scalesName],
+    attributes: withAttributes(node, {
+      // Upsample called it so before opset 9.
+      mode: asText(nearest ? 'nearest' : 'linear'),
+      coordinate_transformation_mode: asText('asymmetric'),
+      nearest_mode: nearest ? asText(shrinks ? 'ceil' : 'floor') : null,
+    }),
+  };
+}
+
+/** Opset 13 dropped one coordinate mode and made the unused inputs optional. */
+export const resizeOptionalInputs: LiftStep = {
+  below: 13,
+  lift: (node, context) => {
+    if (stringAttribute(node, 'coordinate_transformation_mode', 'half_pixel') === 'tf_half_pixel_for_nn') {
+      refuse(node, context, 'its coordinate mode tf_half_pixel_for_nn was dropped');
+    }
+    const inputs = node.inputs.map((name, i) => (i > 0 && context.constant(name)?.dims[0] === 0 ? '' : name));
+    while (inputs.at(-1) === '') inputs.pop();
+    return [{ ...node, inputs }];
+  },
+};
+
+export const resizeWithoutAxes: LiftStep = {
+  from: 18,
+  lift: (node, context) => {
+    const policy = stringAttribute(node, 'keep_aspect_ratio_policy', 'stretch');
+    if (policy !== 'stretch') refuse(node, context, `its aspect ratio policy is ${policy}`);
+    if (intAttribute(node, 'antialias', 0) !== 0) refuse(node, context, 'it is antialiased');
+    if (stringAttribute(node, 'coordinate_transformation_mode', '') === 'half_pixel_symmetric') {
+      refuse(node, context, 'its coordinate mode is half_pixel_symmetric');
+    }
+    const plain = {
+      ...node,
+      attributes: withAttributes(node, { axes: null, antialias: null, keep_aspect_ratio_policy: null }),
+    };
+    const axes = intsAttribute(node, 'axes');
+    if (axes === undefined) return [plain];
+    const shape =
+      context.shape(node.inputs[0] ?? '') ?? refuse(node, context, 'the rank of its input is unknown');
+    if (inputAt(node, 1) !== undefined) refuse(node, context, 'it names axes and a region of interest');
+    const along = (axis: number) =>
+      axes.findIndex((other) => (other < 0 ? other + shape.length : other) === axis);
+    const inputs = [...node.inputs];
+    if (inputAt(node, 2) !== undefined) {
+      const scales = float32View(requireConstant(node, 2, context, 'scales'));
+      const all = shape.map((_, axis) => scales[along(axis)] ?? 1);
+      inputs[2] = context.addConstant(float32Tensor([all.length], all), `${node.name}/scales`);
+    } else {
+      const sizes = readIntegers(requireConstant(node, 3, context, 'sizes'));
+      const all = shape.map((length, axis) => sizes[along(axis)] ?? length);
+      inputs[3] = context.addConstant(int64Tensor(all), `${node.name}/sizes`);
+    }
+    return [{ ...plain, inputs }];
+  },
+};
