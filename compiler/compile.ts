@@ -45,7 +45,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
   onStep('load');
   const original = loadModel(bytes, external);
   onStep('normalise');
-  const { model, openBatch } = await normaliseModel(original, { backend, shapes });
+  const { model, batchOpen } = await normaliseModel(original, { backend, shapes });
   onStep('divide');
   const division = dividers[axis](model.graph, numShards);
   onStep('lower');
@@ -62,7 +62,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     model,
     division,
     onePerDevice,
-    maxBatch: openBatch ? openMaxBatch : 1,
+    maxBatch: batchOpen ? openMaxBatch : 1,
     metadata: { axis, ...(radius === undefined ? {} : { receptiveRadius: String(radius) }) },
   });
 }

@@ -53,6 +53,7 @@ function tiesOf(
       if (typeof need !== 'object' || axes.get(node.inputs[input] ?? '') !== need.axis) continue;
       // An operator that can take everything in any order mixes all channels: it ties none.
       if (need.anyOrder === true) return undefined;
+      if (need.shapeOnly === true) continue;
       for (const source of toIndices(need.ranges)) {
         ties.push([channel, input, source]);
         const reader = firstReader.get(`${input} ${source}`);

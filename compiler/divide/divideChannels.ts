@@ -5,6 +5,16 @@ import type { Division, Sharding } from '../../runtime/lower/program.ts';
 import { type ChannelClasses, channelClasses } from './channelSpaces.ts';
 import { channelAxes } from './followAxes.ts';
 
+/** Spreads remainders: without it the same shard would get the odd channel of every space. */
+const goldenRatio = 0.618;
+
+/** Where each shard's run begins; `phase` in [0, 1) decides which shards get one more. */
+function cutsOf(length: number, numShards: number, phase: number): number[] {
+  return Array.from({ length: numShards }, (_, shard) =>
+    shard === 0 ? 0 : Math.floor((shard * length) / numShards + phase),
+  );
+}
+
 /** Class -> owner. Classes that appear in the same values form one group, which is cut into equal runs. */
 function ownersOf(classes: ChannelClasses, numShards: number): ReadonlyMap<number, number> {
   const seenIn = new Map<number, string[]>();
@@ -21,9 +31,13 @@ function ownersOf(classes: ChannelClasses, numShards: number): ReadonlyMap<numbe
     groups.set(signature, [...(groups.get(signature) ?? []), id]);
   }
   const owners = new Map<number, number>();
-  for (const ids of groups.values()) {
+  for (const [group, ids] of [...groups.values()].entries()) {
+    const cuts = cutsOf(ids.length, numShards, (group * goldenRatio) % 1);
     for (const [position, id] of ids.entries())
-      owners.set(id, Math.floor((position * numShards) / ids.length));
+      owners.set(
+        id,
+        cuts.findLastIndex((cut) => cut <= position),
+      );
   }
   return owners;
 }

@@ -14,9 +14,11 @@ export interface Slab {
   readonly ranges: Ranges;
 }
 
-/** `anyOrder`: the operator can permute its weights, so the indices may arrive in any order. */
 export interface SlabNeed extends Slab {
+  /** The operator can permute its weights, so the indices may arrive in any order. */
   readonly anyOrder?: boolean;
+  /** Only the shape is read, not the elements: any index would do, and no owner has to be the same. */
+  readonly shapeOnly?: boolean;
 }
 
 export type Need = SlabNeed | 'whole' | 'none';

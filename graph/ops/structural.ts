@@ -165,7 +165,8 @@ export const pad: OpRule = {
     if (before < 0 || after < 0 || stringAttribute(view.node, 'mode', 'constant') !== 'constant')
       return undefined;
     const runs = padRuns(slab.ranges, before, view.inputShape(0)[slab.axis] ?? 0);
-    return [{ axis: slab.axis, ranges: runs.flatMap(({ inside }) => inside) }, ...rest];
+    const shapeOnly = runs.every(({ end }) => end < 0);
+    return [{ axis: slab.axis, ranges: runs.flatMap(({ inside }) => inside), shapeOnly }, ...rest];
   },
   emit(view, part, builder) {
     const pads = padsOf(view);
