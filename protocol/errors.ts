@@ -24,6 +24,7 @@ export const errorCodes = [
   'RUN_TIMEOUT',
   'RUN_ABORTED',
   'RUN_FAILED',
+  'OVERLOADED',
   'NO_DEVICE',
   'WORKER_DIED',
   // rooms and peers

@@ -75,4 +75,17 @@ export const limits = {
   /** Time for the room to notice who was lost before an interrupted run starts again, and how often it does. */
   runRetryMs: 1_500,
   runRetries: 2,
+  /** Runs that may wait for an instance; the next one is refused as OVERLOADED. */
+  queuedRuns: 256,
+  /** Items of one batch, and instances of one plan, that a page may ask for. */
+  batchItems: 256,
+  instances: 32,
+  /** Batches that make a window of the scaler, of a probe, and the fewest when the time below is over. */
+  windowBatches: 20,
+  probeBatches: 8,
+  windowLeastBatches: 5,
+  windowMs: 2_000,
+  /** Over which the panel's percentiles and throughput are taken. */
+  statsMs: 10_000,
+  statsRuns: 4096,
 } as const;
