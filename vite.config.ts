@@ -1,0 +1,70 @@
+/**
+ * Two builds of the same sources: the page (default, into dist/page) and the library (`--mode library`, into
+ * dist/lib). Both have the Worker as one self-contained file and onnxruntime-web's files in `ort/` beside them.
+ */
+import { cp, mkdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defineConfig, type Plugin } from 'vite';
+import { ortFiles } from './backends/ortModule.ts';
+
+const root = fileURLToPath(new URL('.', import.meta.url));
+const ortDirectory = dirname(createRequire(import.meta.url).resolve('onnxruntime-web'));
+const ortFileNames = [...new Set(Object.values(ortFiles).flat())];
+
+/** Serves and copies onnxruntime-web's files as they are: they find each other by name. */
+function ortFilesPlugin(outDir: string): Plugin {
+  return {
+    name: 'starling-ort-files',
+    configureServer(server) {
+      server.middlewares.use((request, _response, next) => {
+        const name = basename(request.url?.split('?', 1)[0] ?? '');
+        const wanted = request.url?.startsWith('/web/ort/') === true && ortFileNames.some((f) => f === name);
+        if (wanted) request.url = `/@fs${join(ortDirectory, name)}`;
+        next();
+      });
+    },
+    async closeBundle() {
+      await mkdir(outDir, { recursive: true });
+      await Promise.all(ortFileNames.map((name) => cp(join(ortDirectory, name), join(outDir, name))));
+    },
+  };
+}
+
+/** Isolation, which threads need; the product's own server sends the same. */
+const headers = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+};
+
+export default defineConfig(({ mode }) => {
+  const library = mode === 'library';
+  const outDir = join(root, library ? 'dist/lib' : 'dist/page');
+  return {
+    root,
+    base: './',
+    publicDir: library ? false : 'public',
+    server: { headers },
+    plugins: [ortFilesPlugin(join(outDir, library ? 'ort' : 'assets/ort'))],
+    worker: {
+      format: 'es',
+      rollupOptions: { output: { entryFileNames: library ? 'device.worker.js' : 'assets/[name]-[hash].js' } },
+    },
+    build: {
+      outDir,
+      emptyOutDir: true,
+      target: 'es2022',
+      ...(library
+        ? {
+            sourcemap: true,
+            lib: {
+              entry: { index: join(root, 'web/index.ts'), element: join(root, 'web/element.ts') },
+              formats: ['es' as const],
+            },
+            rollupOptions: { output: { chunkFileNames: '[name].js' } },
+          }
+        : {}),
+    },
+  };
+});
