@@ -81,7 +81,7 @@ function fingerprints(sdp: string): string[] {
   const found = new Set<string>();
   for (const line of sdp.split(/\r\n|\r|\n/)) {
     if (!/fingerprint/i.test(line)) continue;
-    const match = /^a=fingerprint:([\w-]{1,20}) ((?:[0-9A-F]{2}:)+[0-9A-F]{2})$/i.exec(line);
+    const match = /^a=fingerprint:([\w-]{1,20}) ((?:[0-9A-Fa-f]{2}:)+[0-9A-Fa-f]{2})$/.exec(line);
     if (match === null) throw unreadable('a fingerprint of an unusual form');
     found.add(`${match[1]} ${match[2]}`.toLowerCase());
   }
