@@ -1,0 +1,23 @@
+/** Gradients of Softmax and LogSoftmax along one axis. */
+import { intAttribute } from '../../../../graph/graph.ts';
+import type { GradientRule, NodeContext } from '../gradientRule.ts';
+
+function axisOf({ node, output }: NodeContext): number {
+  const axis = intAttribute(node, 'axis', -1);
+  return axis < 0 ? axis + output.shape.length : axis;
+}
+
+export const softmax: GradientRule = (context, dy) => [
+  () => {
+    const { builder: b, output: y } = context;
+    const mean = b.reduceSum(b.mul(dy, y), [axisOf(context)], true);
+    return b.mul(y, b.sub(dy, mean));
+  },
+];
+
+export const logSoftmax: GradientRule = (context, dy) => [
+  () => {
+    const { builder: b, output: y } = context;
+    return b.sub(dy, b.mul(b.unary('Exp', y), b.reduceSum(dy, [axisOf(context)], true)));
+  },
+];
