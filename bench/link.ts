@@ -5,6 +5,7 @@
  *   npx tsx bench/link.ts [chromium|firefox|both ...]
  */
 import { type Browser, chromium, firefox, type Page } from '@playwright/test';
+import { chromiumOptions, firefoxOptions } from '../scripts/browserOptions.ts';
 import { serveLinkSite } from '../tests/e2e/link/linkSite.ts';
 import { connectTabs } from '../tests/e2e/link/linkTabs.ts';
 
@@ -20,16 +21,8 @@ const chunkSizes = [16 * 1024, 64 * 1024, 200_000] as const;
 const turns = 7;
 
 const launch = {
-  chromium: () =>
-    chromium.launch({
-      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-      args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
-    }),
-  firefox: () =>
-    firefox.launch({
-      channel: 'moz-firefox',
-      executablePath: process.env['FIREFOX'] ?? '/usr/bin/firefox-esr',
-    }),
+  chromium: () => chromium.launch(chromiumOptions()),
+  firefox: () => firefox.launch({ channel: 'moz-firefox', ...firefoxOptions() }),
 };
 const pairs = {
   chromium: ['chromium', 'chromium'],

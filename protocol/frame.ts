@@ -230,12 +230,11 @@ function encodeControl(frame: ControlFrame): Uint8Array<ArrayBuffer> {
     case 'helloAck':
       writeFixed(message, frame.kind, 0, 0, 0);
       break;
-    case 'ping':
-    case 'pong':
-      writeFixed(message, frame.kind, 0, 0, frame.sequence);
-      break;
     case 'abort':
       writeFixed(message, 'abort', frame.epoch, frame.run, abortReasons.indexOf(frame.reason));
+      break;
+    default:
+      writeFixed(message, frame.kind, 0, 0, frame.sequence);
   }
   return message;
 }

@@ -47,6 +47,11 @@ export const limits = {
   channelLowBytes: 256 * 1024,
   /** A link repeats its hello so often until the other end has answered. */
   helloMs: 200,
+  /**
+   * Silence after which a link gives its peer up by itself. Chromium never closes the channel to a tab that died, but a
+   * Worker that loads a model may answer nothing for many seconds: the pages' heartbeat is quicker and decides first.
+   */
+  linkLostMs: 30_000,
   /** Frames of one peer that are remembered as complete, so that a repeated part is known as such. */
   finishedFrames: 4096,
   /** Dimensions of a tensor. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StarlingError } from '../protocol/errors.ts';
-import { encodeFrame, type Frame, frameVersion, type TensorFrame } from '../protocol/frame.ts';
+import { decodeFrame, encodeFrame, type Frame, frameVersion, type TensorFrame } from '../protocol/frame.ts';
 import { limits } from '../protocol/limits.ts';
 import type { MessageChannelLike } from './channel.ts';
 import { createLink, type Link, type LinkOptions } from './link.ts';
@@ -289,14 +289,45 @@ describe('link: round trip', () => {
     expect(roundTripMs).toBeLessThan(120);
   });
 
-  it('ends a silent peer only where asked to', async () => {
-    for (const lostMs of [undefined, 3000]) {
-      const { clock, right, a } = connected(lostMs === undefined ? {} : { lostMs });
-      await clock.advance(1500);
-      expect(a.link.stats().silentMs).toBeLessThan(limits.heartbeatMs);
-      right.onmessage = null;
-      await clock.advance(lostMs === undefined ? 60_000 : 5000);
-      expect(a.closed.map((reason) => reason.code)).toEqual(lostMs === undefined ? [] : ['PEER_LOST']);
-    }
+  /** A peer played by hand: it answers hellos and pings while it is `awake`. */
+  function watched(lostMs: number) {
+    const clock = new ManualClock();
+    const [left, right] = createMemoryNetwork().pair();
+    const a = end(left, clock, { lostMs });
+    const peer = { awake: true };
+    right.onmessage = ({ data }: MessageEvent<Uint8Array>) => {
+      const decoded = decodeFrame(data);
+      if (!peer.awake || !decoded.ok) return;
+      const { frame } = decoded;
+      if (frame.kind === 'hello') for (const m of encodeFrame({ kind: 'helloAck' })) right.send(m);
+      if (frame.kind === 'ping')
+        for (const m of encodeFrame({ kind: 'pong', sequence: frame.sequence })) right.send(m);
+    };
+    return { clock, a, peer };
+  }
+
+  it('gives up a peer that has gone silent, with what waits for it', async () => {
+    const { clock, a, peer } = watched(3000);
+    await clock.advance(20_100);
+    // An idle peer answers pings and lives.
+    expect(a.closed).toEqual([]);
+    expect(a.link.stats().silentMs).toBeLessThan(limits.heartbeatMs);
+    peer.awake = false;
+    await clock.advance(2000);
+    expect(a.closed).toEqual([]);
+    await clock.advance(3000);
+    expect(a.closed).toMatchObject([
+      { code: 'PEER_LOST', message: expect.stringContaining('silent for 3000 ms') },
+    ]);
+  });
+
+  it('does not mistake its own pause for silence of the peer', async () => {
+    const { clock, a } = watched(3000);
+    await clock.advance(1100);
+    // This thread computes: the tick comes ten seconds late, and before anything the peer has sent since.
+    clock.jump(10_000);
+    await clock.advance(5000);
+    expect(a.closed).toEqual([]);
+    expect(a.link.stats().silentMs).toBeLessThan(limits.heartbeatMs);
   });
 });

@@ -36,10 +36,7 @@ export interface LinkOptions {
   /** A peer that has not greeted by then is given up; default limits.peerConnectMs. */
   readonly greetMs?: number;
   readonly pingMs?: number;
-  /**
-   * Silence after which the peer counts as lost. Not set by default: a peer that loads a model may block its Worker
-   * for longer than any heartbeat, and its page knows better.
-   */
+  /** Silence after which the peer counts as lost; default limits.linkLostMs. */
   readonly lostMs?: number;
 }
 
@@ -225,14 +222,14 @@ class ChannelLink implements Link {
   /** A ping that waits behind data is no measure, so none is sent while data queues. */
   #tick(): void {
     if (this.#state !== 'open') return;
-    const { clock, lostMs, pingMs = limits.heartbeatMs } = this.#options;
+    const { clock, lostMs = limits.linkLostMs, pingMs = limits.heartbeatMs } = this.#options;
     const now = clock.now();
     const sequence = this.#queue.empty ? this.#roundTrip.start(now) : null;
     if (sequence !== null) this.#sendControl({ kind: 'ping', sequence });
     this.#cancelPing = clock.after(pingMs, () => {
       // Late because this Worker computed: messages of the peer may wait behind this very callback.
       const late = clock.now() - now > 2 * pingMs;
-      if (lostMs !== undefined && !late && clock.now() - this.#heardAt > lostMs)
+      if (!late && clock.now() - this.#heardAt > lostMs)
         this.#close('PEER_LOST', `it has been silent for ${lostMs} ms`);
       this.#tick();
     });

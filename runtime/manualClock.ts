@@ -22,6 +22,11 @@ export class ManualClock implements Clock {
     return this.#timers.length;
   }
 
+  /** Time that passes while nothing can run, as in a thread that computes. */
+  jump(ms: number): void {
+    this.#now += ms;
+  }
+
   /** Runs what falls due, in order, and lets promises settle between. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;

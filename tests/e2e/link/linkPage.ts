@@ -9,6 +9,7 @@ export interface LinkPageOptions {
   /** Adds a second channel without a link on it. */
   readonly bare: boolean;
   readonly chunkBytes?: number;
+  readonly lostMs?: number;
 }
 
 export interface LinkPage {
@@ -41,12 +42,12 @@ async function withCandidates(description: RTCSessionDescriptionInit): Promise<s
 }
 
 window.linkPage = {
-  connect({ forwarded, bare, chunkBytes }) {
+  connect({ forwarded, bare, ...linkOptions }) {
     const tensors = peer.createDataChannel('tensors', { negotiated: true, id: 7 });
     const plain = bare ? peer.createDataChannel('bare', { negotiated: true, id: 8 }) : null;
     const end = forwarded ? forwardChannel(tensors) : tensors;
     // In the task that created them: later they can no longer be transferred.
-    void worker.connect(transfer(end, [end]), plain === null ? null : transfer(plain, [plain]), chunkBytes);
+    void worker.connect(transfer(end, [end]), plain === null ? null : transfer(plain, [plain]), linkOptions);
   },
   offer: async () => withCandidates(await peer.createOffer()),
   async answer(offer) {

@@ -4,7 +4,7 @@ import { StarlingError } from '../../../protocol/errors.ts';
 import type { TensorFrame } from '../../../protocol/frame.ts';
 import { systemClock } from '../../../runtime/clock.ts';
 import { forwardedChannel } from '../../../runtime/forwardedChannel.ts';
-import { createLink, type Link } from '../../../runtime/link.ts';
+import { createLink, type Link, type LinkOptions } from '../../../runtime/link.ts';
 import type { LinkStats } from '../../../runtime/linkStats.ts';
 
 /** Bytes that tell which tensor they belong to, and where in it. */
@@ -68,7 +68,11 @@ let exchangedBefore = 0;
 let bareBytesBefore = 0;
 
 const api = {
-  connect(tensors: RTCDataChannel | MessagePort, plain: RTCDataChannel | null, chunkBytes?: number): void {
+  connect(
+    tensors: RTCDataChannel | MessagePort,
+    plain: RTCDataChannel | null,
+    options: Pick<LinkOptions, 'chunkBytes' | 'lostMs'>,
+  ): void {
     link = createLink({
       channel: tensors instanceof MessagePort ? forwardedChannel(tensors) : tensors,
       clock: systemClock,
@@ -83,7 +87,7 @@ const api = {
         endOfLink = reason.code;
         wake();
       },
-      ...(chunkBytes === undefined ? {} : { chunkBytes }),
+      ...options,
     });
     bare = plain;
     if (bare === null) return;
