@@ -1,6 +1,7 @@
 /** The public API of `starling-inference`: join a room, load a plan, run it over the devices that are there. */
-export { type ErrorCode, errorCodes, StarlingError } from '../protocol/errors.ts';
+
 export type { BackendInfo, BackendKind } from '../protocol/backendInfo.ts';
+export { type ErrorCode, errorCodes, StarlingError } from '../protocol/errors.ts';
 export type { PlanSummary, PlanValue, RunStats } from '../workers/api.ts';
 export type { RunEvent } from './coordinator/coordinator.ts';
 export type { DeviceView } from './deviceView.ts';

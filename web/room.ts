@@ -3,9 +3,9 @@
  * coordinator to each other; every decision is in the coordinator.
  */
 import * as v from 'valibot';
+import type { BackendInfo, BackendKind } from '../protocol/backendInfo.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import { RoomMessage } from '../protocol/roomMessages.ts';
-import type { BackendInfo, BackendKind } from '../protocol/backendInfo.ts';
 import { systemClock } from './clock.ts';
 import { Coordinator, type RunEvent } from './coordinator/coordinator.ts';
 import { deviceName, isMobile } from './deviceName.ts';

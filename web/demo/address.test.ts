@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { privateRoom, readAddress, roomAddress } from './address.ts';
+
+describe('the address', () => {
+  it('leads to the lobby and the demo plan where it says nothing', () => {
+    expect(readAddress('http://localhost:8080/')).toEqual({
+      room: 'lobby',
+      secret: null,
+      plan: 'http://localhost:8080/models/esrgan-slim-x4/plan.json',
+      backend: 'auto',
+      threads: null,
+    });
+  });
+
+  it('keeps the secret in the fragment, which no server sees', () => {
+    const href = roomAddress('http://localhost:8080/?threads=1', 'calm-hill-123', 'a b&c');
+    expect(new URL(href).search).toBe('?threads=1&room=calm-hill-123');
+    expect(readAddress(href)).toMatchObject({ room: 'calm-hill-123', secret: 'a b&c', threads: 1 });
+    expect(readAddress(roomAddress(href, 'lobby', null)).secret).toBeNull();
+  });
+
+  it('makes rooms with secrets out of chance', () => {
+    const made = privateRoom((bytes) => bytes.fill(17));
+    expect(made).toEqual({ room: 'wide-hill-777', secret: '11'.repeat(16) });
+  });
+});

@@ -1,0 +1,67 @@
+/**
+ * What the page's address says: room, plan, backend; and in the fragment, which no server sees, the room's secret.
+ * Pure: it reads no location and changes none.
+ */
+import type { BackendKind } from '../../protocol/backendInfo.ts';
+
+export interface PageAddress {
+  readonly room: string;
+  readonly secret: string | null;
+  readonly plan: string;
+  readonly backend: BackendKind | 'auto';
+  /** Null: the library's choice. */
+  readonly threads: number | null;
+}
+
+/** Where everybody meets who opens the server's address as it is. */
+export const lobby = 'lobby';
+const defaultPlan = './models/esrgan-slim-x4/plan.json';
+
+export function readAddress(href: string): PageAddress {
+  const url = new URL(href);
+  const { searchParams } = url;
+  const fragment = new URLSearchParams(url.hash.slice(1));
+  const backend = searchParams.get('backend');
+  const threads = Number(searchParams.get('threads'));
+  return {
+    room: searchParams.get('room') || lobby,
+    secret: fragment.get('secret') || null,
+    plan: new URL(searchParams.get('plan') || defaultPlan, url).href,
+    backend: backend === 'wasm' || backend === 'webgpu' ? backend : 'auto',
+    threads: Number.isInteger(threads) && threads > 0 ? threads : null,
+  };
+}
+
+/** The address that brings another device into a room; what else the page was opened with stays. */
+export function roomAddress(href: string, room: string, secret: string | null): string {
+  const url = new URL(href);
+  url.searchParams.set('room', room);
+  url.hash = secret === null ? '' : new URLSearchParams({ secret }).toString();
+  return url.href;
+}
+
+/** A room that nobody guesses, with a secret that the signaling server does not see. */
+export function privateRoom(random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array): {
+  room: string;
+  secret: string;
+} {
+  const [first = 0, second = 0, ...digits] = random(new Uint8Array(5));
+  const number = digits.map((byte) => byte % 10).join('');
+  const word = (words: readonly string[], byte: number) => words[byte % words.length] ?? '';
+  const secret = [...random(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return { room: `${word(moods, first)}-${word(places, second)}-${number}`, secret };
+}
+
+const moods = ['quiet', 'amber', 'early', 'gentle', 'silver', 'misty', 'bright', 'wide', 'calm', 'northern'];
+const places = [
+  'river',
+  'meadow',
+  'harbour',
+  'orchard',
+  'valley',
+  'marsh',
+  'island',
+  'hill',
+  'grove',
+  'coast',
+];

@@ -1,0 +1,84 @@
+/** The demo page: joins the room that its address names, loads the plan, and shows both. Each part is a file of its own. */
+import './style.css';
+import { StarlingError } from '../../protocol/errors.ts';
+import { joinRoom, type Room, type RoomEvent, type Session } from '../index.ts';
+import { privateRoom, readAddress, roomAddress } from './address.ts';
+import { byId } from './createElement.ts';
+import { createDevicesPanel } from './devicesPanel.ts';
+import { createMessages } from './messages.ts';
+import { showNotices } from './notices.ts';
+import { showRoomPanel } from './roomPanel.ts';
+import { createWorkspace } from './workspace.ts';
+
+declare global {
+  /** For the console: this page's room and session. */
+  var starling: { readonly room: Promise<Room>; readonly session: Promise<Session> };
+}
+
+const address = readAddress(location.href);
+const messages = createMessages(byId('messages'));
+const devicesPanel = createDevicesPanel(byId('devices'));
+
+const room = joinRoom({
+  signaling: new URL('.', location.href),
+  room: address.room,
+  secret: address.secret ?? undefined,
+  backend: address.backend,
+  threads: address.threads ?? undefined,
+});
+const session = room.then((joined) => joined.load(address.plan));
+globalThis.starling = { room, session };
+
+const workspace = createWorkspace(byId('workspace'), { messages, session: () => session });
+showRoomPanel(byId('room'), {
+  room: address.room,
+  link: roomAddress(location.href, address.room, address.secret),
+  trust: address.secret === null ? 'server' : 'secret',
+  onPrivateRoom() {
+    const made = privateRoom((bytes) => crypto.getRandomValues(bytes));
+    const next = roomAddress(location.href, made.room, made.secret);
+    location.assign(next);
+    // A change of the fragment alone would not load the page.
+    if (new URL(next).search === location.search) location.reload();
+  },
+});
+
+const surroundings = {
+  secure: globalThis.isSecureContext,
+  isolated: globalThis.crossOriginIsolated,
+  webgpu: 'gpu' in navigator,
+};
+
+room.then(
+  (joined) => {
+    showNotices(byId('notices'), surroundings, joined.backend.reason);
+    const show = () => {
+      const { devices } = joined;
+      devicesPanel.show(
+        devices,
+        devices.reduce((sum, { shards }) => sum + shards.length, 0),
+      );
+    };
+    joined.on('devices', show);
+    joined.on('run', (event) => tellOfRun(event));
+    joined.on('signaling', ({ state, message }) => {
+      if (state === 'reconnecting') messages.error(new StarlingError('SIGNALING_UNREACHABLE', message));
+      else messages.clear();
+    });
+    joined.on('left', ({ reason }) => messages.error(reason));
+    show();
+  },
+  (thrown: unknown) =>
+    showNotices(byId('notices'), surroundings, `nothing: ${StarlingError.from(thrown, 'INTERNAL').message}`),
+);
+session.catch(messages.error);
+
+function tellOfRun(event: Extract<RoomEvent, { type: 'run' }>): void {
+  if (event.phase === 'interrupted')
+    workspace.tell('A device is gone; the tile starts again on those that are left.');
+}
+
+// Out of the browser's back-forward cache: the room was left when the page was hidden.
+addEventListener('pageshow', (event) => {
+  if (event.persisted) location.reload();
+});

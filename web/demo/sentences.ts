@@ -1,0 +1,58 @@
+/** Numbers and states in words for people. Pure. */
+import type { DeviceView } from '../deviceView.ts';
+
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  const units = ['kB', 'MB', 'GB'];
+  let value = bytes / 1000;
+  let unit = 0;
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
+export function formatTime(ms: number): string {
+  if (ms < 995) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 99.5) return `${seconds < 9.95 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+}
+
+export function plural(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? '' : 's'}`;
+}
+
+export function deviceState({ state, progress, shards }: DeviceView): string {
+  switch (state) {
+    case 'connecting':
+      return 'Connecting';
+    case 'waiting':
+      return 'Waiting';
+    case 'loading':
+      return `Loading ${Math.round(100 * progress)} %`;
+    case 'ready':
+      return `${shards.length === 1 ? 'Shard' : 'Shards'} ${listNumbers(shards)}`;
+    case 'may-stop':
+      return 'In the background';
+    case 'failed':
+      return 'Not taking part';
+  }
+}
+
+/** Shards are numbered from 1 for people. */
+function listNumbers(shards: readonly number[]): string {
+  const [first = 0, last = 0] = [shards[0], shards.at(-1)];
+  const contiguous = shards.length > 2 && last - first === shards.length - 1;
+  return contiguous ? `${first + 1} to ${last + 1}` : shards.map((shard) => shard + 1).join(' and ');
+}
+
+export function deviceDetails({ backend, roundTripMs, self }: DeviceView): string {
+  const parts: string[] = [];
+  if (backend?.kind === 'webgpu') parts.push('WebGPU');
+  else if (backend !== null) parts.push(`WASM, ${plural(backend.threads, 'thread')}`);
+  if (!self && roundTripMs !== null)
+    parts.push(`${roundTripMs < 10 ? roundTripMs.toFixed(1) : Math.round(roundTripMs)} ms away`);
+  return parts.join(' · ');
+}

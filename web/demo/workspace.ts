@@ -1,0 +1,183 @@
+/** Where a picture is put in and its enlargement comes out: choosing, progress, comparing, figures, saving. */
+import { StarlingError } from '../../protocol/errors.ts';
+import { decodePicture } from '../picture.ts';
+import type { Session } from '../session.ts';
+import { picturePlan, type UpscaleTotals, upscale } from '../upscale.ts';
+import { type CompareView, createCompareView, fitsCanvas } from './compareView.ts';
+import { createElement } from './createElement.ts';
+import type { Messages } from './messages.ts';
+import { samplePicture } from './samplePicture.ts';
+import { formatBytes, formatTime, plural } from './sentences.ts';
+
+export interface WorkspaceOptions {
+  readonly messages: Messages;
+  /** The loaded plan; a picture that is chosen earlier waits for it. */
+  session(): Promise<Session>;
+}
+
+export interface Workspace {
+  open(file: Blob, name: string): Promise<void>;
+  /** One line below the picture, for what happens to the run. */
+  tell(sentence: string): void;
+}
+
+export function createWorkspace(root: HTMLElement, { messages, session }: WorkspaceOptions): Workspace {
+  const input = createElement('input', {
+    type: 'file',
+    accept: 'image/*',
+    id: 'file',
+    class: 'visually-hidden',
+  });
+  const choose = createElement('label', { for: 'file', class: 'button' }, 'Choose a picture');
+  const sample = createElement(
+    'button',
+    { type: 'button', class: 'quiet', id: 'sample' },
+    'Try a small sample',
+  );
+  const drop = createElement(
+    'div',
+    { class: 'drop' },
+    createElement('p', { class: 'lead' }, 'Drop a picture here'),
+    createElement(
+      'p',
+      { class: 'hint' },
+      'It becomes four times as wide and as high. It never leaves your devices.',
+    ),
+    createElement('div', { class: 'actions' }, input, choose, sample),
+  );
+  const stage = createElement('div', { class: 'stage' }, drop);
+  const bar = createElement('progress', { max: 1, value: 0, 'aria-label': 'Tiles done' });
+  const line = createElement('p', { class: 'line', role: 'status' });
+  const cancel = createElement('button', { type: 'button', class: 'quiet', id: 'cancel' }, 'Cancel');
+  const progress = createElement('div', { class: 'progress', hidden: true }, bar, line, cancel);
+  const figures = createElement('dl', { class: 'figures', hidden: true });
+  const save = createElement('button', { type: 'button', class: 'button', id: 'save' }, 'Save the result');
+  const again = createElement('button', { type: 'button', class: 'quiet', id: 'again' }, 'Another picture');
+  const after = createElement('div', { class: 'actions after', hidden: true }, save, again);
+  root.append(stage, progress, figures, after);
+
+  let running: AbortController | null = null;
+  let result: { readonly view: CompareView; readonly name: string } | null = null;
+
+  const reset = () => {
+    running?.abort();
+    running = null;
+    result = null;
+    stage.replaceChildren(drop);
+    for (const part of [progress, figures, after]) part.hidden = true;
+    root.dataset['state'] = 'empty';
+  };
+
+  const open = async (file: Blob, name: string) => {
+    reset();
+    messages.clear();
+    const own = new AbortController();
+    running = own;
+    try {
+      const picture = await decodePicture(file);
+      root.dataset['state'] = 'working';
+      progress.hidden = false;
+      bar.removeAttribute('value');
+      line.textContent = 'Waiting for the network to be loaded.';
+      const loaded = await session();
+      if (own.signal.aborted) return;
+      const { scale } = picturePlan(loaded);
+      const [width, height] = [picture.width * scale, picture.height * scale];
+      if (!fitsCanvas(width, height)) {
+        throw new StarlingError(
+          'IMAGE_UNREADABLE',
+          `The result would have ${width} x ${height} pixels, more than a browser can show; use a smaller picture.`,
+        );
+      }
+      const view = createCompareView(picture, scale);
+      stage.replaceChildren(view.element);
+      line.textContent = 'The first tile is on its way.';
+      const totals = await upscale(loaded, picture, {
+        signal: own.signal,
+        onTile(part, done, total) {
+          view.place(part);
+          bar.value = done / total;
+          line.textContent = `${done} of ${plural(total, 'tile')}`;
+        },
+      });
+      view.finish();
+      result = { view, name };
+      progress.hidden = true;
+      showFigures(figures, totals, width, height);
+      figures.hidden = after.hidden = false;
+      root.dataset['state'] = 'done';
+    } catch (thrown) {
+      if (running === own) reset();
+      const error = StarlingError.from(thrown, 'RUN_FAILED');
+      if (!own.signal.aborted) messages.error(error);
+    }
+  };
+
+  const take = (files: FileList | undefined | null) => {
+    const file = files?.[0];
+    if (file !== undefined) void open(file, file.name);
+  };
+  input.addEventListener('change', () => {
+    take(input.files);
+    input.value = '';
+  });
+  sample.addEventListener('click', () => {
+    samplePicture().then((blob) => open(blob, 'starlings.png'), messages.error);
+  });
+  cancel.addEventListener('click', reset);
+  again.addEventListener('click', reset);
+  save.addEventListener('click', () => result !== null && savePicture(result.view.canvas, result.name));
+  document.addEventListener('paste', (event) => take(event.clipboardData?.files));
+  document.addEventListener('dragover', (event) => {
+    event.preventDefault();
+    root.classList.add('dragging');
+  });
+  document.addEventListener('dragleave', (event) => {
+    if (event.relatedTarget === null) root.classList.remove('dragging');
+  });
+  document.addEventListener('drop', (event) => {
+    event.preventDefault();
+    root.classList.remove('dragging');
+    take(event.dataTransfer?.files);
+  });
+  reset();
+  return {
+    open,
+    tell(sentence) {
+      if (!progress.hidden) line.textContent = sentence;
+    },
+  };
+}
+
+function showFigures(root: HTMLElement, totals: UpscaleTotals, width: number, height: number): void {
+  const { timeMs, bytes, rounds, devices, tiles, restarts } = totals;
+  const figures: [name: string, value: string][] = [
+    ['Time', formatTime(timeMs)],
+    ['Exchanged', formatBytes(bytes)],
+    ['Rounds', String(rounds)],
+    ['Devices', String(devices)],
+    ['Tiles', String(tiles)],
+    ['Size', `${width} × ${height}`],
+  ];
+  if (restarts > 0) figures.push(['Started again', plural(restarts, 'tile')]);
+  root.replaceChildren(
+    ...figures.map(([name, value]) =>
+      createElement(
+        'div',
+        { 'data-figure': name.toLowerCase().replaceAll(' ', '-') },
+        createElement('dt', {}, name),
+        createElement('dd', {}, value),
+      ),
+    ),
+  );
+}
+
+function savePicture(canvas: HTMLCanvasElement, name: string): void {
+  canvas.toBlob((blob) => {
+    if (blob === null) return;
+    const address = URL.createObjectURL(blob);
+    const base = name.replace(/\.[^.]*$/, '') || 'picture';
+    createElement('a', { href: address, download: `${base}-large.png` }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  });
+}
