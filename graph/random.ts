@@ -19,12 +19,19 @@ export function normal(random: () => number): number {
   return radius * Math.cos(2 * Math.PI * random());
 }
 
-/** Float tensors are standard normal; integers lie in 0..3 and bools are even odds, which suits indices and masks. */
-export function randomTensor(dataType: DataType, dims: readonly number[], random: () => number): Tensor {
+/** Float tensors are uniform in `range`, standard normal without one; integers lie in 0..3 and bools are even odds, which suits indices and masks. */
+export function randomTensor(
+  dataType: DataType,
+  dims: readonly number[],
+  random: () => number,
+  range?: readonly [low: number, high: number],
+): Tensor {
   const count = elementCount(dims);
   if (dataType === 'string') throw new TypeError('There are no random tensors of strings.');
   if (dataType === 'float32' || dataType === 'float64') {
-    const values = Array.from({ length: count }, () => normal(random));
+    const values = Array.from({ length: count }, () =>
+      range === undefined ? normal(random) : range[0] + (range[1] - range[0]) * random(),
+    );
     const array = dataType === 'float32' ? Float32Array.from(values) : Float64Array.from(values);
     return { dataType, dims, data: new Uint8Array(array.buffer) };
   }

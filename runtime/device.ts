@@ -25,6 +25,7 @@ import { loadProgram } from './loadProgram.ts';
 import { lower } from './lower/lower.ts';
 import type { Division, Result, RoomProgram } from './lower/program.ts';
 import type { Verdict } from './reassembly.ts';
+import { warmUp } from './warmUp.ts';
 import { buildBlob, type WeightSource } from './weights/blob.ts';
 
 export interface DevicePlacement {
@@ -41,6 +42,8 @@ export interface DevicePlan {
   readonly division: Division;
   readonly openBatch: boolean;
   readonly weights: WeightSource;
+  /** Runs the stages a few times before they are used; default true. */
+  readonly warmUp?: boolean;
 }
 
 export interface DeviceRunResult {
@@ -118,7 +121,7 @@ export class Device {
     return this.#links.get(peer)?.stats();
   }
 
-  /** Lowers, builds sessions and warms nothing else up; the epochs before stay until `retire`. */
+  /** Lowers, builds the sessions and warms them up; the epochs before stay until `retire`. */
   async load(
     plan: DevicePlan,
     placement: DevicePlacement,
@@ -141,6 +144,7 @@ export class Device {
       openBatch,
       ...(onProgress === undefined ? {} : { onProgress }),
     });
+    if (plan.warmUp !== false) await warmUp(loaded, { backend, clock });
     const executor = new Executor({
       loaded,
       backend,

@@ -1,6 +1,7 @@
 /** `starling verify`: runs a plan's shards on devices in this process against the original model. */
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { verifyPlan } from '../../compiler/measure/verify.ts';
+import { StarlingError } from '../../protocol/errors.ts';
 import { type Command, parseArguments, required } from '../command.ts';
 import { readBytes, siblingReader } from '../files.ts';
 import { onePerDevice, parsePlacement } from '../placement.ts';
@@ -10,10 +11,17 @@ import { formatTable } from '../table.ts';
 /** Largest relative error that a float32 plan may have. */
 const tolerance = 1e-4;
 
+/** Throws StarlingError USAGE. */
+function parseRange(text: string): readonly [number, number] {
+  const [low, high, ...rest] = text.split(',').map(Number);
+  if (low !== undefined && high !== undefined && rest.length === 0 && low < high) return [low, high];
+  throw new StarlingError('USAGE', `Expected --range like 0,255, got "${text}".`);
+}
+
 export const verify: Command = {
   name: 'verify',
   summary: 'Compare a plan with the model it was made from; exit code 1 where they differ.',
-  usage: 'DIR --model MODEL [--placement 0,1/2,3] [--samples 8] [--seed 1] [--json]',
+  usage: 'DIR --model MODEL [--placement 0,1/2,3] [--samples 8] [--seed 1] [--range LOW,HIGH] [--json]',
   async run(args, terminal) {
     const { values, positionals } = parseArguments(
       args,
@@ -22,6 +30,7 @@ export const verify: Command = {
         placement: { type: 'string' },
         samples: { type: 'string', default: '8' },
         seed: { type: 'string', default: '1' },
+        range: { type: 'string' },
         json: { type: 'boolean' },
       },
       ['DIR'],
@@ -38,6 +47,7 @@ export const verify: Command = {
       placement: values.placement === undefined ? onePerDevice(numShards) : parsePlacement(values.placement),
       samples: Number(values.samples),
       seed: Number(values.seed),
+      ...(values.range === undefined ? {} : { inputRange: parseRange(values.range) }),
       backend: await createHeapBackend(),
     });
     const passed = result.relativeError <= tolerance;

@@ -20,6 +20,8 @@ export interface VerifyOptions {
   readonly placement: Placement;
   readonly samples: number;
   readonly seed: number;
+  /** Float inputs are uniform between these, as a picture's values are; standard normal without. */
+  readonly inputRange?: readonly [low: number, high: number];
   readonly backend: Backend;
   /** Backend of the shards, where it differs from the original's. */
   readonly shardBackend?: Backend;
@@ -69,6 +71,7 @@ export async function verifyPlan(options: VerifyOptions): Promise<Verification> 
       division: plan.division,
       openBatch: plan.file.maxBatch > 1,
       weights: options.weights,
+      warmUp: false,
     }),
     placement,
     backend: options.shardBackend ?? backend,
@@ -79,7 +82,10 @@ export async function verifyPlan(options: VerifyOptions): Promise<Verification> 
   try {
     for (let sample = 0; sample < samples; sample++) {
       const inputs = Object.fromEntries(
-        plan.file.inputs.map(({ name, dataType, shape }) => [name, randomTensor(dataType, shape, random)]),
+        plan.file.inputs.map(({ name, dataType, shape }) => [
+          name,
+          randomTensor(dataType, shape, random, options.inputRange),
+        ]),
       );
       const expected = await runWhole(session, backend, inputs);
       const { outputs } = await room.run(inputs);

@@ -37,19 +37,18 @@ export class RoomGraph {
   readonly graph: Graph;
   readonly values: ReadonlyMap<string, ShapedValue>;
   readonly facts: readonly NodeFacts[];
-  readonly #division: Division;
+  readonly #shardings = new Map<string, Sharding>();
   readonly #axes = new Map<string, number>();
 
   constructor(graph: Graph, division: Division) {
     this.graph = graph;
     this.values = shapedValues(graph);
-    this.#division = division;
-    for (const [value, { axis }] of division.shardings) this.#axes.set(value, axis);
+    for (const node of graph.nodes) this.#adopt(node, division);
     this.facts = graph.nodes.map((node) => this.#factsOf(node));
   }
 
   sharding(value: string): Sharding | undefined {
-    return this.#division.shardings.get(value);
+    return this.#shardings.get(value);
   }
 
   shape(value: string): readonly number[] {
@@ -89,6 +88,22 @@ export class RoomGraph {
       (input): Need => (input === '' || this.isConstant(input) ? 'none' : 'whole'),
     );
     return { kind: 'whole', needs, cut };
+  }
+
+  /** A value whose parts its rule cannot make one by one has no owners: it is computed wherever it is needed. */
+  #adopt(node: Node, { shardings }: Division): void {
+    const [output = ''] = node.outputs;
+    const sharding = shardings.get(output);
+    const rule = ruleOf(node);
+    if (sharding === undefined || rule === undefined) return;
+    const view = viewNode(this.graph, this.values, node);
+    const { axis, parts } = sharding;
+    const made = parts.every(
+      (ranges) => ranges.length === 0 || rule.needs(view, { axis, ranges }) !== undefined,
+    );
+    if (!made) return;
+    this.#shardings.set(output, sharding);
+    this.#axes.set(output, axis);
   }
 
   #factsOf(node: Node): NodeFacts {
