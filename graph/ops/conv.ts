@@ -1,20 +1,29 @@
 /**
- * Conv (ONNX opset 11): X[N,C,D1..], W[M,C/group,k1..], B[M] -> Y[N,M,O1..].
- * Divided by output channels: with one group a part needs every input channel, in any order; with several,
- * the channels of the groups it touches. Divided along a spatial axis: a part needs the windows it slides over.
+ * Conv (ONNX opset 11): X[N,C,D1..], W[M,C/group,k1..], B[M] -> Y[N,M,O1..], and its integer forms ConvInteger and
+ * QLinearConv (opset 10). Divided by output channels: with one group a part needs every input channel, in any order;
+ * with several, the channels of the groups it touches. Divided along a spatial axis: the windows it slides over.
  */
 import { intAttribute, withAttributes } from '../graph.ts';
-import { intersect, normalise, positionsWithin, type Ranges, range, size, union } from '../ranges.ts';
+import { positionsWithin, type Ranges, range, size, union } from '../ranges.ts';
 import { elementCount } from '../tensor.ts';
-import { inputNames, type Need, type NodeView, type OpRule, type Part, type PartBuilder } from './rule.ts';
+import { type Groups, inputChannels, type Segment, segmentsOf } from './groups.ts';
+import {
+  inputNames,
+  type LocalInput,
+  type NodeView,
+  needUnlessConstant,
+  type OpRule,
+  type Part,
+  type PartBuilder,
+} from './rule.ts';
 import { emitConcat, emitSelection } from './select.ts';
 import { emitWindows, windowNeeds, windowOf } from './window.ts';
 
-interface Groups {
-  readonly count: number;
-  /** Input and output channels of one group. */
-  readonly inputs: number;
-  readonly outputs: number;
+/** Which inputs of a convolution are what. */
+interface ConvInputs {
+  readonly weight: number;
+  /** Inputs of one value per output channel, or of one for all. */
+  readonly perOutput: readonly number[];
 }
 
 function groupsOf(view: NodeView): Groups {
@@ -26,115 +35,93 @@ function groupsOf(view: NodeView): Groups {
   };
 }
 
-/** Output channels that one node can make: some whole groups, or a part of one. */
-interface Segment {
-  readonly groups: readonly number[];
-  readonly outputs: Ranges;
-}
+function convolution(roles: ConvInputs): OpRule {
+  const kernelOf = (view: NodeView) => view.inputShape(roles.weight).slice(2);
 
-function segmentsOf(groups: Groups, ranges: Ranges): Segment[] {
-  const result: Segment[] = [];
-  let run: Segment | undefined;
-  for (let group = 0; group < groups.count; group++) {
-    const outputs = intersect(ranges, range(group * groups.outputs, (group + 1) * groups.outputs));
-    if (outputs.length === 0) continue;
-    if (size(outputs) < groups.outputs) {
-      run = undefined;
-      result.push({ groups: [group], outputs });
-    } else if (run === undefined) {
-      run = { groups: [group], outputs };
-      result.push(run);
-    } else {
-      run = { groups: [...run.groups, group], outputs: union(run.outputs, outputs) };
-      result[result.length - 1] = run;
-    }
-  }
-  return result;
-}
+  /** Multiply-accumulates for one output channel. */
+  const macsPerOutput = (view: NodeView): number => {
+    const pixels = (view.outputShape[0] ?? 1) * elementCount(view.outputShape.slice(2));
+    return pixels * elementCount(kernelOf(view)) * groupsOf(view).inputs;
+  };
+  const macs = (view: NodeView) => (view.outputShape[1] ?? 1) * macsPerOutput(view);
 
-function inputChannels(groups: Groups, segment: Segment): Ranges {
-  return normalise(
-    segment.groups.map((group) => [group * groups.inputs, (group + 1) * groups.inputs] as const),
-  );
-}
-
-/** Multiply-accumulates for one output channel. */
-function macsPerOutput(view: NodeView, inputs: number): number {
-  const kernel = elementCount(view.inputShape(1).slice(2));
-  const pixels = (view.outputShape[0] ?? 1) * elementCount(view.outputShape.slice(2));
-  return pixels * kernel * inputs;
-}
-
-function emitConv(
-  view: NodeView,
-  builder: PartBuilder,
-  input: string,
-  inputOrder: Ranges,
-  segment: Segment,
-  groups: Groups,
-  output: string | undefined,
-): string {
-  const [, weight = '', bias = ''] = view.node.inputs;
-  const columns = groups.count === 1 ? { 1: inputOrder } : {};
-  const inputs = [input, builder.weight(weight, { 0: segment.outputs, ...columns })];
-  if (bias !== '') inputs.push(builder.weight(bias, { 0: segment.outputs }));
-  builder.countMacs(size(segment.outputs) * macsPerOutput(view, groups.inputs));
-  const attributes = withAttributes(view.node, { group: { type: 'int', value: segment.groups.length } });
-  return builder.node('Conv', inputs, attributes, output);
-}
-
-function kernelOf(view: NodeView): readonly number[] {
-  return view.inputShape(1).slice(2);
-}
-
-function rowNeeds(view: NodeView, axis: number, ranges: Ranges): Need[] | undefined {
-  const needed = windowNeeds(windowOf(view, kernelOf(view), axis), ranges);
-  if (needed === undefined) return undefined;
-  const rest = view.node.inputs.slice(1).map((input, i): Need => {
-    return input === '' || view.isConstant(i + 1) ? 'none' : 'whole';
-  });
-  return [{ axis, ranges: needed }, ...rest];
-}
-
-function emitRows(view: NodeView, part: Part, builder: PartBuilder): string {
-  const rest = inputNames(view, part, builder).slice(1);
-  const rows = view.outputShape[part.axis] ?? 1;
-  builder.countMacs((wholeMacs(view) * size(part.ranges)) / rows);
-  return emitWindows(view, part, builder, windowOf(view, kernelOf(view), part.axis), rest);
-}
-
-function wholeMacs(view: NodeView): number {
-  return (view.outputShape[1] ?? 1) * macsPerOutput(view, groupsOf(view).inputs);
-}
-
-export const conv: OpRule = {
-  kind: 'contraction',
-  needs(view, { axis, ranges }) {
-    if (axis === 0) return undefined;
-    if (axis >= 2) return rowNeeds(view, axis, ranges);
-    if (!view.isConstant(1)) return undefined;
-    const groups = groupsOf(view);
-    if (groups.count === 1)
-      return [{ axis: 1, ranges: range(0, groups.inputs), anyOrder: true }, 'none', 'none'];
-    const needed = segmentsOf(groups, ranges).map((segment) => inputChannels(groups, segment));
-    return [{ axis: 1, ranges: union(...needed) }, 'none', 'none'];
-  },
-  emit(view, part, builder) {
-    if (part.axis >= 2) return emitRows(view, part, builder);
-    const groups = groupsOf(view);
-    const [input] = part.inputs;
-    if (input === undefined) return '';
-    const segments = segmentsOf(groups, part.ranges);
-    const pieces = segments.map((segment) => {
-      const channels = groups.count === 1 ? input.order : inputChannels(groups, segment);
-      const name =
-        groups.count === 1
-          ? input.name
-          : emitSelection(builder, input.name, 1, positionsWithin(input.order, channels), size(input.order));
-      const output = segments.length === 1 ? part.output : undefined;
-      return emitConv(view, builder, name, channels, segment, groups, output);
+  const emitSegment = (
+    view: NodeView,
+    builder: PartBuilder,
+    { name, order }: LocalInput,
+    segment: Segment,
+    output: string | undefined,
+  ): string => {
+    const one = intAttribute(view.node, 'group', 1) === 1;
+    const inputs = view.node.inputs.map((input, i) => {
+      if (i === 0) return name;
+      if (i === roles.weight)
+        return builder.weight(input, { 0: segment.outputs, ...(one ? { 1: order } : {}) });
+      if (input === '') return '';
+      const perOutput = roles.perOutput.includes(i) && (view.inputShape(i)[0] ?? 1) > 1;
+      return builder.weight(input, perOutput ? { 0: segment.outputs } : {});
     });
-    return emitConcat(builder, pieces, 1, part.output);
-  },
-  macs: wholeMacs,
-};
+    builder.countMacs(size(segment.outputs) * macsPerOutput(view));
+    const attributes = withAttributes(view.node, { group: { type: 'int', value: segment.groups.length } });
+    return builder.node(view.node.opType, inputs, attributes, output);
+  };
+
+  const emitRows = (view: NodeView, part: Part, builder: PartBuilder): string => {
+    const rest = inputNames(view, part, builder).slice(1);
+    builder.countMacs((macs(view) * size(part.ranges)) / (view.outputShape[part.axis] ?? 1));
+    const kernel = kernelOf(view);
+    return emitWindows(view, part, builder, windowOf(view, kernel, part.axis), kernel, rest);
+  };
+
+  return {
+    kind: 'contraction',
+    doc: {
+      channels:
+        'all input channels, in any order; with groups, those of the groups touched. Weights constant',
+      rows: 'the rows under its windows; weights whole',
+    },
+    needs(view, { axis, ranges }) {
+      if (axis === 0) return undefined;
+      const rest = view.node.inputs.slice(1).map((_, i) => needUnlessConstant(view, i + 1, 'whole'));
+      if (axis >= 2) {
+        const needed = windowNeeds(windowOf(view, kernelOf(view), axis), ranges);
+        return needed === undefined
+          ? undefined
+          : [needUnlessConstant(view, 0, { axis, ranges: needed }), ...rest];
+      }
+      if (view.isConstant(0) || rest.some((need) => need !== 'none')) return undefined;
+      const groups = groupsOf(view);
+      if (groups.count === 1) return [{ axis, ranges: range(0, groups.inputs), anyOrder: true }, ...rest];
+      const needed = segmentsOf(groups, ranges).map((segment) => inputChannels(groups, segment));
+      return [{ axis, ranges: union(...needed) }, ...rest];
+    },
+    emit(view, part, builder) {
+      const [input] = part.inputs;
+      if (part.axis >= 2 || input === undefined) return emitRows(view, part, builder);
+      const groups = groupsOf(view);
+      const segments = segmentsOf(groups, part.ranges);
+      const pieces = segments.map((segment) => {
+        const output = segments.length === 1 ? part.output : undefined;
+        if (groups.count === 1) return emitSegment(view, builder, input, segment, output);
+        const channels = inputChannels(groups, segment);
+        return emitSegment(view, builder, select(builder, input, channels), segment, output);
+      });
+      return emitConcat(builder, pieces, 1, part.output);
+    },
+    macs,
+  };
+}
+
+function select(builder: PartBuilder, input: LocalInput, channels: Ranges): LocalInput {
+  const positions = positionsWithin(input.order, channels);
+  return { name: emitSelection(builder, input.name, 1, positions, size(input.order)), order: channels };
+}
+
+/** X, W, B. */
+export const conv = convolution({ weight: 1, perOutput: [2] });
+
+/** x, w, x_zero_point, w_zero_point (opset 10). */
+export const convInteger = convolution({ weight: 1, perOutput: [3] });
+
+/** x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, B (opset 10). */
+export const qLinearConv = convolution({ weight: 3, perOutput: [4, 5, 8] });

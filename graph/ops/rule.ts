@@ -68,8 +68,19 @@ export interface PartBuilder {
  */
 export type RuleKind = 'contraction' | 'pointwise' | 'structural';
 
+/**
+ * One line per kind of axis for docs/operators.md: what a part needs, or "no: why". `rows` are the spatial axes of
+ * [N, C, H, W] maps, `others` whatever else the operator has (tokens, heads, axes before the last).
+ */
+export interface RuleDoc {
+  readonly channels: string;
+  readonly rows: string;
+  readonly others?: string;
+}
+
 export interface OpRule {
   readonly kind: RuleKind;
+  readonly doc: RuleDoc;
   /** One need per input, or undefined where the output cannot be divided along this axis. */
   needs(view: NodeView, slab: Slab): readonly Need[] | undefined;
   /** Emits the part and returns the name of the tensor that holds it (an input's name where nothing is to do). */
@@ -81,6 +92,11 @@ export interface OpRule {
 /** A negative axis counted from the end, as ONNX allows. */
 export function positiveAxis(axis: number, rank: number): number {
   return axis < 0 ? axis + rank : axis;
+}
+
+/** 'none' for each constant or absent input, else what is given. */
+export function needUnlessConstant(view: NodeView, input: number, need: Need): Need {
+  return (view.node.inputs[input] ?? '') === '' || view.isConstant(input) ? 'none' : need;
 }
 
 /** Local names for a node's inputs, in order; constants keep the initializer's own name (whole). */

@@ -1,12 +1,32 @@
 /** The table of operator rules. An operator that is not listed is computed whole wherever it is needed. */
 import type { Node } from '../graph.ts';
-import { conv } from './conv.ts';
+import { depthToSpace, spaceToDepth } from './blocks.ts';
+import { concat } from './concat.ts';
+import { conv, convInteger, qLinearConv } from './conv.ts';
+import { convTranspose } from './convTranspose.ts';
+import { einsum } from './einsum.ts';
 import { elementwise } from './elementwise.ts';
-import { gemm, matMul } from './matmul.ts';
+import { gather, gatherElements, gatherNd, gridSample } from './gather.ts';
+import { gemm } from './gemm.ts';
+import { matMul, matMulInteger, qLinearMatMul } from './matmul.ts';
+import {
+  batchNormalization,
+  instanceNormalization,
+  layerNormalization,
+  lpNormalization,
+  lrn,
+  meanVarianceNormalization,
+} from './normalization.ts';
+import { pad } from './pad.ts';
+import { globalPool, pool } from './pool.ts';
+import { quantizeLinear } from './quantize.ts';
+import { argReduce, cumSum, reduce, softmax, trilu } from './reduce.ts';
+import { expand, tile } from './repeat.ts';
 import { reshape } from './reshape.ts';
+import { resize } from './resize.ts';
 import type { OpRule } from './rule.ts';
-import { argReduce, batchNormalization, globalPool, pool, reduce, resize, softmax } from './spatial.ts';
-import { concat, depthToSpace, pad, slice, transpose } from './structural.ts';
+import { slice } from './slice.ts';
+import { transpose } from './transpose.ts';
 
 const elementwiseOperators = [
   'Abs', 'Acos', 'Acosh', 'Add', 'And', 'Asin', 'Asinh', 'Atan', 'Atanh', 'BitShift', 'Cast', 'Ceil', 'Celu',
@@ -44,18 +64,41 @@ const rules: ReadonlyMap<string, OpRule> = new Map<string, OpRule>([
   ['BatchNormalization', batchNormalization],
   ['Concat', concat],
   ['Conv', conv],
+  ['ConvInteger', convInteger],
+  ['ConvTranspose', convTranspose],
+  ['CumSum', cumSum],
   ['DepthToSpace', depthToSpace],
+  ['DequantizeLinear', quantizeLinear],
+  ['Einsum', einsum],
+  ['Expand', expand],
   ['Flatten', reshape],
+  ['Gather', gather],
+  ['GatherElements', gatherElements],
+  ['GatherND', gatherNd],
   ['Gemm', gemm],
+  ['GridSample', gridSample],
+  ['Hardmax', softmax],
+  ['InstanceNormalization', instanceNormalization],
+  ['LRN', lrn],
+  ['LayerNormalization', layerNormalization],
   ['LogSoftmax', softmax],
+  ['LpNormalization', lpNormalization],
   ['MatMul', matMul],
+  ['MatMulInteger', matMulInteger],
+  ['MeanVarianceNormalization', meanVarianceNormalization],
   ['Pad', pad],
+  ['QLinearConv', qLinearConv],
+  ['QLinearMatMul', qLinearMatMul],
+  ['QuantizeLinear', quantizeLinear],
   ['Reshape', reshape],
   ['Resize', resize],
   ['Slice', slice],
   ['Softmax', softmax],
+  ['SpaceToDepth', spaceToDepth],
   ['Squeeze', reshape],
+  ['Tile', tile],
   ['Transpose', transpose],
+  ['Trilu', trilu],
   ['Unsqueeze', reshape],
 ]);
 

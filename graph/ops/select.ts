@@ -10,6 +10,17 @@ export function axisAttribute(axis: number): ReadonlyMap<string, Attribute> {
   return new Map([['axis', { type: 'int', value: axis }]]);
 }
 
+/** Positions in the order given, neighbours joined: a selection that may repeat, skip and go backwards. */
+export function inOrder(positions: readonly number[]): Ranges {
+  const result: [number, number][] = [];
+  for (const position of positions) {
+    const last = result.at(-1);
+    if (last !== undefined && last[1] === position) last[1]++;
+    else result.push([position, position + 1]);
+  }
+  return result;
+}
+
 /** More pieces than this are gathered by index instead: one copy each way, but no Slice per piece. */
 const maxSlices = 4;
 

@@ -86,6 +86,7 @@ export function emitWindows(
   part: Part,
   builder: PartBuilder,
   window: Window,
+  kernel: readonly number[],
   rest: readonly string[],
 ): string {
   const [input] = part.inputs;
@@ -94,18 +95,22 @@ export function emitWindows(
     const run = runOf(window, first, last);
     const positions = positionsWithin(input.order, [[run.start, run.end]]);
     const name = emitSelection(builder, input.name, part.axis, positions, size(input.order));
-    const attributes = withPads(view, part.axis, run);
+    const attributes = withPads(view, kernel, part.axis, run);
     const output = part.ranges.length === 1 ? part.output : undefined;
     return builder.node(view.node.opType, [name, ...rest], attributes, output);
   });
   return emitConcat(builder, pieces, part.axis, part.output);
 }
 
-function withPads(view: NodeView, axis: number, run: WindowRun): ReadonlyMap<string, Attribute> {
+function withPads(
+  view: NodeView,
+  kernel: readonly number[],
+  axis: number,
+  run: WindowRun,
+): ReadonlyMap<string, Attribute> {
   const rank = view.outputShape.length - 2;
   const strides = intsAttribute(view.node, 'strides');
   const dilations = intsAttribute(view.node, 'dilations');
-  const kernel = intsAttribute(view.node, 'kernel_shape') ?? view.inputShape(1).slice(2);
   const sides = Array.from({ length: rank }, (_, spatial) => {
     if (spatial === axis - 2) return [run.padBegin, run.padEnd] as const;
     const extent = ((kernel[spatial] ?? 1) - 1) * (dilations?.[spatial] ?? 1) + 1;

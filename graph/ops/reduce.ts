@@ -1,0 +1,86 @@
+/** Reductions, softmax and running sums: alike along every axis but those they mix. */
+import { intAttribute, intsAttribute } from '../graph.ts';
+import { readIntegers } from '../tensor.ts';
+import { alongOtherAxes, firstInput, partwise } from './partwise.ts';
+import { type NodeView, type OpRule, positiveAxis } from './rule.ts';
+
+const ownAxis =
+  (fallback: number) =>
+  (view: NodeView): number[] => [
+    positiveAxis(intAttribute(view.node, 'axis', fallback), view.outputShape.length),
+  ];
+
+/** Softmax, LogSoftmax and Hardmax (opset 13): normalised along `axis`. */
+export const softmax: OpRule = alongOtherAxes(
+  {
+    channels: 'the same channels, unless normalised along them',
+    rows: 'the same rows, unless normalised along them',
+    others: 'the same indices, except along `axis`: every result needs the sum of all',
+  },
+  ownAxis(-1),
+);
+
+/** The axes a Reduce* node reduces: an attribute, or ReduceSum's second input (opset 13). */
+function reducedAxes(view: NodeView): number[] | undefined {
+  const rank = view.inputShape(0).length;
+  const given = intsAttribute(view.node, 'axes');
+  const constant = (view.node.inputs[1] ?? '') === '' ? undefined : view.constant(1);
+  if (given === undefined && constant === undefined && (view.node.inputs[1] ?? '') !== '') return undefined;
+  const axes = given ?? (constant === undefined ? [] : readIntegers(constant));
+  if (axes.length > 0) return axes.map((axis) => positiveAxis(axis, rank));
+  const identity = intAttribute(view.node, 'noop_with_empty_axes', 0) === 1;
+  return identity ? [] : Array.from({ length: rank }, (_, i) => i);
+}
+
+/** Output axis -> input axis, or undefined where that axis is reduced. */
+function sourceAxis(view: NodeView, reduced: readonly number[], axis: number): number | undefined {
+  const all = view.inputShape(0).map((_, i) => i);
+  const kept = intAttribute(view.node, 'keepdims', 1) === 1 ? all : all.filter((i) => !reduced.includes(i));
+  const source = kept[axis];
+  return source === undefined || reduced.includes(source) ? undefined : source;
+}
+
+function reduction(reducedOf: (view: NodeView) => readonly number[] | undefined): OpRule {
+  return partwise({
+    kind: 'pointwise',
+    doc: {
+      channels: 'the same channels, unless reduced over them',
+      rows: 'the same rows, unless reduced over them',
+      others: 'the same indices of an axis that is not reduced',
+    },
+    inputs(view, slab) {
+      const reduced = reducedOf(view);
+      const axis = reduced === undefined ? undefined : sourceAxis(view, reduced, slab.axis);
+      return axis === undefined ? undefined : firstInput(view, { axis, ranges: slab.ranges });
+    },
+  });
+}
+
+export const reduce: OpRule = reduction(reducedAxes);
+
+/** ArgMax and ArgMin (opset 13). */
+export const argReduce: OpRule = reduction((view) => [
+  positiveAxis(intAttribute(view.node, 'axis', 0), view.inputShape(0).length),
+]);
+
+/** CumSum (opset 14): x, axis. */
+export const cumSum: OpRule = partwise({
+  kind: 'pointwise',
+  doc: {
+    channels: 'the same channels, unless summed along them',
+    rows: 'the same rows, unless summed along them',
+    others: 'the same indices, except along `axis`',
+  },
+  inputs(view, slab) {
+    const constant = view.constant(1);
+    if (constant === undefined) return undefined;
+    const [axis = 0] = readIntegers(constant);
+    return positiveAxis(axis, view.outputShape.length) === slab.axis ? undefined : firstInput(view, slab);
+  },
+});
+
+/** Trilu (opset 14): input, k. Alike along the axes before the matrices. */
+export const trilu: OpRule = alongOtherAxes(
+  { channels: 'the same channels before the last two axes', rows: 'no: the diagonal depends on the row' },
+  (view) => [view.outputShape.length - 2, view.outputShape.length - 1],
+);
