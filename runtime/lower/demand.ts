@@ -38,11 +38,13 @@ export class RoomGraph {
   readonly values: ReadonlyMap<string, ShapedValue>;
   readonly facts: readonly NodeFacts[];
   readonly #shardings = new Map<string, Sharding>();
+  readonly #supports: ReadonlyMap<string, readonly Ranges[]>;
   readonly #axes = new Map<string, number>();
 
   constructor(graph: Graph, division: Division) {
     this.graph = graph;
     this.values = shapedValues(graph);
+    this.#supports = division.supports ?? new Map();
     for (const node of graph.nodes) this.#adopt(node, division);
     this.facts = graph.nodes.map((node) => this.#factsOf(node));
   }
@@ -77,7 +79,34 @@ export class RoomGraph {
     return whole;
   }
 
-  produce(facts: NodeFacts, wanted: Wanted): Production {
+  /** How a device with these shards makes what is wanted: in one part, or one for each set of features that shards read. */
+  produce(facts: NodeFacts, wanted: Wanted, shards: readonly number[]): Production[] {
+    const whole = this.#produceDense(facts, wanted);
+    const output = facts.node.outputs[0] ?? '';
+    const parts = this.sharding(output)?.parts;
+    const supports = this.#supports.get(facts.node.name);
+    if (supports === undefined || parts === undefined || whole.kind === 'whole') return [whole];
+    const groups = new Map<string, { support: Ranges; ranges: Ranges }>();
+    for (const shard of shards) {
+      const support = supports[shard] ?? [];
+      const ranges = intersect(parts[shard] ?? [], whole.slab.ranges);
+      if (ranges.length === 0) continue;
+      const key = format(support);
+      groups.set(key, { support, ranges: union(groups.get(key)?.ranges ?? [], ranges) });
+    }
+    return [...groups.values()].map(({ support, ranges }) => {
+      const slab = { axis: whole.slab.axis, ranges };
+      const needs = (facts.rule?.needs(facts.view, slab) ?? []).map(
+        (need): Need =>
+          typeof need === 'object' && need.anyOrder === true
+            ? { ...need, ranges: intersect(need.ranges, support) }
+            : need,
+      );
+      return { kind: 'part', slab, needs };
+    });
+  }
+
+  #produceDense(facts: NodeFacts, wanted: Wanted): Production {
     if (wanted !== 'whole') {
       const needs = facts.rule?.needs(facts.view, wanted);
       if (needs !== undefined) return { kind: 'part', slab: wanted, needs };
@@ -229,8 +258,9 @@ export class Demands {
     this.#placement.forEach((_, device) => {
       for (const output of facts.node.outputs) {
         for (const wanted of this.produced(device, output)) {
-          const { needs } = this.#room.produce(facts, wanted);
-          for (const [i, need] of needs.entries()) this.#want(device, facts.inputs[i] ?? '', need);
+          for (const { needs } of this.#room.produce(facts, wanted, this.#placement[device] ?? [])) {
+            for (const [i, need] of needs.entries()) this.#want(device, facts.inputs[i] ?? '', need);
+          }
         }
       }
     });

@@ -26,7 +26,8 @@ import {
   type Wanted,
   wantedKey,
 } from './demand.ts';
-import type { LocalType, WeightPart } from './program.ts';
+import { mergeNeighbours, positionsInOrder } from './orders.ts';
+import type { LocalType, Placement, WeightPart } from './program.ts';
 
 /** What a device gets from elsewhere under a local name. */
 export interface Arrival {
@@ -53,16 +54,18 @@ export class DeviceEmitter implements PartBuilder {
   readonly #demands: Demands;
   readonly #device: number;
   readonly #numDevices: number;
+  readonly #shards: readonly number[];
   readonly #used: Set<string>;
   readonly #local = new Map<string, LocalInput>();
   readonly #constantNames = new Map<string, string>();
   #defaultType: DataType = 'float32';
 
-  constructor(room: RoomGraph, demands: Demands, device: number, numDevices: number) {
+  constructor(room: RoomGraph, demands: Demands, device: number, placement: Placement) {
     this.#room = room;
+    this.#shards = placement[device] ?? [];
     this.#demands = demands;
     this.#device = device;
-    this.#numDevices = numDevices;
+    this.#numDevices = placement.length;
     this.#used = new Set(room.values.keys());
   }
 
@@ -199,31 +202,47 @@ export class DeviceEmitter implements PartBuilder {
   }
 
   #emitPart(facts: NodeFacts, output: string, wanted: Wanted): void {
-    const production = this.#room.produce(facts, wanted);
     this.#defaultType = this.#room.values.get(output)?.dataType ?? 'float32';
+    const productions = this.#room.produce(facts, wanted, this.#shards);
+    const key = `${output} ${wantedKey(wanted)}`;
+    const pieces = productions.map((production) => this.#emitProduction(facts, output, production));
+    const [only] = pieces;
+    if (only !== undefined && pieces.length === 1) {
+      this.#remember(key, only);
+      return;
+    }
+    const axis = wanted === 'whole' ? 0 : wanted.axis;
+    const ranges = wanted === 'whole' ? [] : wanted.ranges;
+    const joined = emitConcat(
+      this,
+      pieces.map(({ name }) => name),
+      axis,
+    );
+    const order = mergeNeighbours(pieces.flatMap((piece) => piece.order));
+    this.#describe(joined, output, wanted);
+    const positions = positionsInOrder(order, ranges);
+    this.#remember(key, { name: this.#select(output, joined, axis, positions, size(ranges)), order: ranges });
+  }
+
+  #emitProduction(facts: NodeFacts, output: string, production: Production): LocalInput {
     const inputs = production.needs.map((need, i): LocalInput => {
       if (need === 'none') return { name: '', order: [] };
       return this.materialise(facts.inputs[i] ?? '', need);
     });
-    const key = `${output} ${wantedKey(wanted)}`;
-    const order = wanted === 'whole' ? [] : wanted.ranges;
     if (production.kind === 'part' && !this.#isVerbatim(facts, production, inputs)) {
-      const name = facts.rule?.emit(facts.view, {
-        ...production.slab,
-        inputs,
-        output: this.#outputName(output),
-      }, this); // biome-ignore format: one call
+      const { slab } = production;
+      const name = facts.rule?.emit(facts.view, { ...slab, inputs, output: this.#outputName(output) }, this);
       if (name === undefined) throw new StarlingError('INTERNAL', `No rule for ${facts.node.opType}.`);
-      this.#describe(name, output, wanted);
-      this.#remember(key, { name, order });
-      return;
+      this.#describe(name, output, slab);
+      return { name, order: slab.ranges };
     }
-    this.#emitWhole(facts, inputs);
-    if (production.kind === 'part' || production.cut === undefined) return;
-    const whole = this.#local.get(`${output} ${wantedKey(this.#room.whole(output))}`)?.name ?? output;
-    const { axis, ranges } = production.cut;
+    const whole = this.#emitWhole(facts, output, inputs);
+    const slab = production.kind === 'part' ? production.slab : production.cut;
+    if (slab === undefined) return whole;
+    const { axis, ranges } = slab;
+    if (this.#room.isWhole(output, slab)) return { name: whole.name, order: ranges };
     const length = this.#room.shape(output)[axis] ?? 0;
-    this.#remember(key, { name: this.#select(output, whole, axis, ranges, length), order: ranges });
+    return { name: this.#select(output, whole.name, axis, ranges, length), order: ranges };
   }
 
   /** Whether a part is the whole node on whole inputs, which then is emitted just as it stands in the graph. */
@@ -237,10 +256,12 @@ export class DeviceEmitter implements PartBuilder {
     });
   }
 
-  #emitWhole(facts: NodeFacts, inputs: readonly LocalInput[]): void {
+  /** Emits the node itself, once, and remembers all of its outputs; returns the one asked for. */
+  #emitWhole(facts: NodeFacts, output: string, inputs: readonly LocalInput[]): LocalInput {
     const { node } = facts;
-    const [first = ''] = node.outputs;
-    if (this.#local.has(`${first} ${wantedKey(this.#room.whole(first))}`)) return;
+    const wholeKey = `${output} ${wantedKey(this.#room.whole(output))}`;
+    const known = this.#local.get(wholeKey);
+    if (known !== undefined) return known;
     const nameOf = (input: string, i: number) => {
       if (input === '') return '';
       return this.#room.isConstant(input) ? this.weight(input, {}) : (inputs[i]?.name ?? '');
@@ -259,13 +280,14 @@ export class DeviceEmitter implements PartBuilder {
       outputs,
     });
     this.macs += facts.rule?.macs?.(facts.view) ?? 0;
-    node.outputs.forEach((output, i) => {
-      if (output === '') return;
-      const whole = this.#room.whole(output);
-      this.#describe(outputs[i] ?? '', output, 'whole');
+    for (const [i, name] of node.outputs.entries()) {
+      if (name === '') continue;
+      const whole = this.#room.whole(name);
+      this.#describe(outputs[i] ?? '', name, 'whole');
       const order = whole === 'whole' ? [] : whole.ranges;
-      this.#remember(`${output} ${wantedKey(whole)}`, { name: outputs[i] ?? '', order });
-    });
+      this.#remember(`${name} ${wantedKey(whole)}`, { name: outputs[i] ?? '', order });
+    }
+    return this.#local.get(wholeKey) ?? { name: output, order: [] };
   }
 
   /** A value's own name where it is still free on this device. */
@@ -367,29 +389,4 @@ export class DeviceEmitter implements PartBuilder {
     this.#describe(name, value, { axis, ranges: held });
     return { name, held };
   }
-}
-
-/** Joins ranges that follow each other without a gap, keeping the order of the list. */
-function mergeNeighbours(list: readonly (readonly [number, number])[]): Ranges {
-  const result: [number, number][] = [];
-  for (const [start, end] of list) {
-    const last = result.at(-1);
-    if (last !== undefined && last[1] === start) last[1] = end;
-    else result.push([start, end]);
-  }
-  return result;
-}
-
-/** Positions, in the given order of indices, of the indices of a sorted set. */
-function positionsInOrder(order: Ranges, sorted: Ranges): Ranges {
-  const found: { at: number; start: number; length: number }[] = [];
-  let position = 0;
-  for (const piece of order) {
-    for (const [start, end] of intersect([piece], sorted)) {
-      found.push({ at: position + start - piece[0], start, length: end - start });
-    }
-    position += piece[1] - piece[0];
-  }
-  found.sort((a, b) => a.start - b.start);
-  return mergeNeighbours(found.map(({ at, length }): [number, number] => [at, at + length]));
 }

@@ -29,11 +29,13 @@ export function checkPlacement(placement: Placement, numShards: number): void {
 export function lower(graph: Graph, division: Division, placement: Placement): RoomProgram {
   checkPlacement(placement, division.numShards);
   const alone = placement.findIndex((shards) => shards.length === division.numShards);
-  // Without shardings nothing is divided: the one device that holds everything runs the graph as it is.
-  const effective = alone < 0 ? division : { ...division, shardings: new Map() };
+  // Without shardings nothing is divided: the one device that holds everything runs the graph as it is. A sparse
+  // division is another function than the graph, also there.
+  const dense = (division.supports?.size ?? 0) === 0;
+  const effective = alone >= 0 && dense ? { ...division, shardings: new Map() } : division;
   const room = new RoomGraph(graph, effective);
   const demands = new Demands(room, placement);
-  const emitters = placement.map((_, device) => new DeviceEmitter(room, demands, device, placement.length));
+  const emitters = placement.map((_, device) => new DeviceEmitter(room, demands, device, placement));
   for (const facts of room.facts) for (const emitter of emitters) emitter.emitNode(facts);
   const results = collectResults(room, demands, emitters, placement);
   const transfers = connect(emitters);

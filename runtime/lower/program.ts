@@ -17,6 +17,11 @@ export interface Division {
   readonly numShards: number;
   /** Values that are owned part by part. All others are computed wherever they are needed. */
   readonly shardings: ReadonlyMap<string, Sharding>;
+  /**
+   * Contractions (by node name) whose shards read only some input features: for each shard its own and the selected
+   * ones of others. A dense division has none.
+   */
+  readonly supports?: ReadonlyMap<string, readonly Ranges[]>;
 }
 
 export interface LocalType {

@@ -11,9 +11,9 @@ import { randomTensor, seededRandom } from '../../graph/random.ts';
 import { saveModel } from '../../graph/save.ts';
 import type { Division } from '../../runtime/lower/program.ts';
 import { wholeWeights } from '../../runtime/weights/blob.ts';
-import { placements, randomDivision, randomModel } from '../support/randomGraph.ts';
+import { placements, randomDivision, randomModel, randomSupports } from '../support/randomGraph.ts';
 
-const kinds = ['channels', 'rows', 'any'] as const;
+const kinds = ['channels', 'rows', 'any', 'sparse'] as const;
 
 const cases = fc
   .record({
@@ -28,24 +28,28 @@ const dividers: Record<(typeof kinds)[number], (...args: Parameters<typeof rando
   channels: divideByChannels,
   rows: divideByRows,
   any: randomDivision,
+  sparse: divideByChannels,
 };
 
 test('random networks, divisions and placements equal the whole', async () => {
   const backend = await createHeapBackend();
   await fc.assert(
     fc.asyncProperty(cases, async ({ seed, length, numShards, kind, placement }) => {
-      const model = randomModel(seed, length);
+      const dense = randomModel(seed, length);
+      const divided = { model: dense, division: dividers[kind](dense.graph, numShards, seed) };
+      const { model, division } = kind === 'sparse' ? randomSupports(dense, divided.division, seed) : divided;
       const [input] = model.graph.inputs;
       const dims = (input?.shape ?? []).map(Number);
       const x = randomTensor('float32', dims, seededRandom(seed + 1));
       const session = await backend.createSession(saveModel(model).bytes);
       const expected = await runWhole(session, backend, { x });
       await session.release();
+      // The room gets the weights that the sparse function leaves out, too: it must not read them.
       const plan = {
-        model,
-        division: dividers[kind](model.graph, numShards, seed),
+        model: dense,
+        division,
         openBatch: false,
-        weights: wholeWeights(model),
+        weights: wholeWeights(dense),
       };
       const room = await openLocalRoom({
         planOf: () => plan,

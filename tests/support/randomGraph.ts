@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import type { Attribute, Graph, Model, Node } from '../../graph/graph.ts';
 import { randomTensor, seededRandom } from '../../graph/random.ts';
-import { fromIndices } from '../../graph/ranges.ts';
-import { float32View, int64Tensor, type Tensor } from '../../graph/tensor.ts';
+import { covers, fromIndices, type Ranges, range, union } from '../../graph/ranges.ts';
+import { float32Tensor, float32View, int64Tensor, type Tensor } from '../../graph/tensor.ts';
 import type { Division, Placement, Sharding } from '../../runtime/lower/program.ts';
 
 type Shape = readonly number[];
@@ -235,6 +235,53 @@ export function randomDivision(graph: Graph, numShards: number, seed: number): D
     shardings.set(name, { axis, parts });
   }
   return { numShards, shardings };
+}
+
+/** Random sets of input features for every contraction, own ones always among them, and the model they amount to. */
+export function randomSupports(
+  model: Model,
+  division: Division,
+  seed: number,
+): { division: Division; model: Model } {
+  const random = seededRandom(seed);
+  const supports = new Map<string, readonly Ranges[]>();
+  const initializers = new Map(model.graph.initializers);
+  for (const { name, opType, inputs, outputs, attributes } of model.graph.nodes) {
+    const [input = '', weight = ''] = inputs;
+    const tensor = initializers.get(weight);
+    const owners = division.shardings.get(outputs[0] ?? '')?.parts;
+    const group = attributes.get('group');
+    const dense = opType === 'Gemm' || (opType === 'Conv' && group?.type === 'int' && group.value === 1);
+    if (!dense || tensor === undefined || owners === undefined) continue;
+    const channels = tensor.dims[1] ?? 0;
+    const own = division.shardings.get(input)?.parts;
+    const chosen = owners.map((_, shard) => {
+      const extra = fromIndices(Array.from({ length: channels }, (_, i) => i).filter(() => random() < 0.4));
+      const support = union(own?.[shard] ?? [], extra);
+      return support.length > 0 ? support : range(0, 1);
+    });
+    supports.set(name, chosen);
+    initializers.set(weight, masked(tensor, owners, chosen));
+  }
+  return {
+    division: { ...division, supports },
+    model: { ...model, graph: { ...model.graph, initializers } },
+  };
+}
+
+/** A weight [outputs, inputs, ...] with zeros wherever the owner of the output does not read the input. */
+function masked(tensor: Tensor, owners: readonly Ranges[], supports: readonly Ranges[]): Tensor {
+  const values = float32View(tensor).slice();
+  const [outputs = 0, inputs = 0, ...kernel] = tensor.dims;
+  const size = kernel.reduce((product, dim) => product * dim, 1);
+  for (let row = 0; row < outputs; row++) {
+    const shard = owners.findIndex((ranges) => covers(ranges, range(row, row + 1)));
+    for (let column = 0; column < inputs; column++) {
+      if (covers(supports[shard] ?? [], range(column, column + 1))) continue;
+      values.fill(0, (row * inputs + column) * size, (row * inputs + column + 1) * size);
+    }
+  }
+  return float32Tensor(tensor.dims, values);
 }
 
 export const placements = (numShards: number): fc.Arbitrary<Placement> =>
