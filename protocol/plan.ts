@@ -66,10 +66,12 @@ export const planSchema = v.object({
   outputs: v.array(value),
   /** Largest batch; 1 where the batch axis cannot be opened. */
   maxBatch: v.pipe(count, v.minValue(1)),
-  /** Different divisions of an axis over the shards: ranges of each shard. */
+  /** Different sets of ranges for each shard, referred to by index. */
   partitions: v.array(v.array(flatRanges)),
   /** Value -> axis and index in `partitions`; values that are not listed are computed where they are needed. */
   shardings: v.record(name, v.object({ axis: count, partition: count })),
+  /** Contraction (node name) -> index in `partitions` of the input features that each shard reads; none when dense. */
+  supports: v.record(name, count),
   report,
   metadata: v.record(v.string(), v.string()),
 });

@@ -68,15 +68,22 @@ function withWeights(model: Model, file: PlanFile): Model {
 
 function divisionOf(file: PlanFile): Division {
   const partitions = file.partitions.map((parts) => parts.map(unflattenRanges));
+  const partsOf = (name: string, index: number): readonly Ranges[] => {
+    const parts = partitions[index];
+    if (parts?.length === file.numShards) return parts;
+    throw new StarlingError(
+      'PLAN_UNREADABLE',
+      `The plan divides "${name}" by a partition it does not hold; compile the model again.`,
+    );
+  };
   const shardings = new Map(
-    Object.entries(file.shardings).map(([value, { axis, partition }]): [string, Sharding] => {
-      const parts = partitions[partition];
-      if (parts?.length === file.numShards) return [value, { axis, parts }];
-      throw new StarlingError(
-        'PLAN_UNREADABLE',
-        `The plan divides "${value}" by a partition it does not hold; compile the model again.`,
-      );
-    }),
+    Object.entries(file.shardings).map(([value, { axis, partition }]): [string, Sharding] => [
+      value,
+      { axis, parts: partsOf(value, partition) },
+    ]),
   );
-  return { numShards: file.numShards, shardings };
+  const supports = new Map(
+    Object.entries(file.supports).map(([node, index]) => [node, partsOf(node, index)] as const),
+  );
+  return { numShards: file.numShards, shardings, supports };
 }

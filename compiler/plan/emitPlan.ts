@@ -1,6 +1,7 @@
 /** Writes a plan: the graph without its weights, the weight files named by their hash, and plan.json. */
 
 import type { Graph, Model } from '../../graph/graph.ts';
+import type { Ranges } from '../../graph/ranges.ts';
 import { saveModel } from '../../graph/save.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { type PlanFile, planFormat, planVersion } from '../../protocol/plan.ts';
@@ -52,7 +53,7 @@ export function emitPlan(input: EmitInput): PlanFiles {
     inputs: model.graph.inputs.map(describeEnd),
     outputs: model.graph.outputs.map(describeEnd),
     maxBatch: input.maxBatch,
-    ...flattenShardings(division),
+    ...flattenDivision(division),
     report: describePlan(model.graph, division, onePerDevice),
     metadata: { ...input.metadata },
   };
@@ -84,15 +85,24 @@ function withoutWeights(graph: Graph): Graph {
 }
 
 /** Many values are divided alike: each different partition is written once. */
-function flattenShardings({ shardings }: Division): Pick<PlanFile, 'partitions' | 'shardings'> {
+function flattenDivision({
+  shardings,
+  supports = new Map(),
+}: Division): Pick<PlanFile, 'partitions' | 'shardings' | 'supports'> {
   const partitions: number[][][] = [];
   const known = new Map<string, number>();
-  const entries = [...shardings].map(([value, { axis, parts }]) => {
+  const indexOf = (parts: readonly Ranges[]) => {
     const flat = parts.map(flattenRanges);
     const key = JSON.stringify(flat);
-    const partition = known.get(key) ?? partitions.push(flat) - 1;
-    known.set(key, partition);
-    return [value, { axis, partition }] as const;
-  });
-  return { partitions, shardings: Object.fromEntries(entries) };
+    const index = known.get(key) ?? partitions.push(flat) - 1;
+    known.set(key, index);
+    return index;
+  };
+  return {
+    shardings: Object.fromEntries(
+      [...shardings].map(([value, { axis, parts }]) => [value, { axis, partition: indexOf(parts) }]),
+    ),
+    supports: Object.fromEntries([...supports].map(([node, parts]) => [node, indexOf(parts)])),
+    partitions,
+  };
 }
