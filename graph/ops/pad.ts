@@ -75,11 +75,13 @@ export const pad: OpRule = {
     const after = pads.end[slab.axis] ?? 0;
     const rest = view.node.inputs.slice(1).map((_, i): Need => needUnlessConstant(view, i + 1, 'whole'));
     if (before === 0 && after === 0) return [slab, ...rest];
-    const ranges =
-      stringAttribute(view.node, 'mode', 'constant') === 'constant'
-        ? padRuns(slab.ranges, before, view.inputShape(0)[slab.axis] ?? 0).flatMap(({ inside }) => inside)
-        : fromIndices(sourcesOf(view, slab, before));
-    return [{ axis: slab.axis, ranges }, ...rest];
+    if (stringAttribute(view.node, 'mode', 'constant') !== 'constant') {
+      return [{ axis: slab.axis, ranges: fromIndices(sourcesOf(view, slab, before)) }, ...rest];
+    }
+    const runs = padRuns(slab.ranges, before, view.inputShape(0)[slab.axis] ?? 0);
+    // Nothing but padding: one index is taken for the sake of the other lengths, and ties nobody.
+    const shapeOnly = runs.every(({ end }) => end < 0);
+    return [{ axis: slab.axis, ranges: runs.flatMap(({ inside }) => inside), shapeOnly }, ...rest];
   },
   emit(view, part, builder) {
     const pads = padsOf(view);
