@@ -2,7 +2,7 @@
 import { floatAttribute } from '../../../../graph/graph.ts';
 import { elementCount, float32View } from '../../../../graph/tensor.ts';
 import type { GradientRule, NodeContext } from '../gradientRule.ts';
-import type { GraphBuilder, Ref } from '../graphBuilder.ts';
+import { float, type GraphBuilder, type Ref } from '../graphBuilder.ts';
 
 /** dx = dy * slope, with the slope from the input x and the output y. */
 function sloped(slope: (b: GraphBuilder, x: Ref, y: Ref, context: NodeContext) => Ref): GradientRule {
@@ -19,8 +19,8 @@ export const sigmoid = sloped((b, _, y) => b.mul(y, b.sub(b.scalar(1), y)));
 export const erf = sloped((b, x) =>
   b.scale(b.unary('Exp', b.unary('Neg', b.mul(x, x))), 2 / Math.sqrt(Math.PI)),
 );
-/** The output is never negative, so that its sign is the mask. */
-export const relu = sloped((b, _, y) => b.unary('Sign', y));
+/** The output is never negative, so that its sign is the mask; a very steep ramp is its sign, at a third of the time. */
+export const relu = sloped((b, _, y) => b.unary('HardSigmoid', y, { alpha: float(1e38), beta: float(0) }));
 export const abs = sloped((b, x) => b.unary('Sign', x));
 
 export const log: GradientRule = (context, dy) => [() => context.builder.div(dy, context.input(0))];
@@ -44,8 +44,8 @@ export const hardSigmoid = sloped((b, x, _, { node }) => {
 /** x * h(x) with h the hard sigmoid of slope 1/6: h(x) + x h'(x). */
 export const hardSwish = sloped((b, x) => {
   const gate = b.unary('HardSigmoid', x, {
-    alpha: { type: 'float', value: 1 / 6 },
-    beta: { type: 'float', value: 0.5 },
+    alpha: float(1 / 6),
+    beta: float(0.5),
   });
   return b.add(gate, b.mul(b.scale(x, 1 / 6), between(b, x, -3, 3)));
 });
