@@ -4,7 +4,7 @@
  */
 import { cp, mkdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
 import { ortFiles } from './backends/ortModule.ts';
@@ -13,10 +13,14 @@ const root = fileURLToPath(new URL('.', import.meta.url));
 const ortDirectory = dirname(createRequire(import.meta.url).resolve('onnxruntime-web'));
 const ortFileNames = [...new Set(Object.values(ortFiles).flat())];
 
-/** Serves and copies onnxruntime-web's files as they are: they find each other by name. */
-function ortFilesPlugin(outDir: string): Plugin {
+/** Serves onnxruntime-web's files in development, and copies them, as they are: they find each other by name. */
+function ortFilesPlugin(folder: string): Plugin {
+  let target = '';
   return {
     name: 'starling-ort-files',
+    configResolved({ root: base, build: { outDir } }) {
+      target = join(resolve(base, outDir), folder);
+    },
     configureServer(server) {
       server.middlewares.use((request, _response, next) => {
         const name = basename(request.url?.split('?', 1)[0] ?? '');
@@ -26,8 +30,8 @@ function ortFilesPlugin(outDir: string): Plugin {
       });
     },
     async closeBundle() {
-      await mkdir(outDir, { recursive: true });
-      await Promise.all(ortFileNames.map((name) => cp(join(ortDirectory, name), join(outDir, name))));
+      await mkdir(target, { recursive: true });
+      await Promise.all(ortFileNames.map((name) => cp(join(ortDirectory, name), join(target, name))));
     },
   };
 }
@@ -40,19 +44,18 @@ const headers = {
 
 export default defineConfig(({ mode }) => {
   const library = mode === 'library';
-  const outDir = join(root, library ? 'dist/lib' : 'dist/page');
   return {
     root,
     base: './',
     publicDir: library ? false : 'public',
     server: { headers },
-    plugins: [ortFilesPlugin(join(outDir, library ? 'ort' : 'assets/ort'))],
+    plugins: [ortFilesPlugin(library ? 'ort' : 'assets/ort')],
     worker: {
       format: 'es',
       rollupOptions: { output: { entryFileNames: library ? 'device.worker.js' : 'assets/[name]-[hash].js' } },
     },
     build: {
-      outDir,
+      outDir: library ? 'dist/lib' : 'dist/page',
       emptyOutDir: true,
       target: 'es2022',
       ...(library

@@ -63,6 +63,7 @@ export class StarlingSessionElement extends HTMLElement {
 
   disconnectedCallback(): void {
     window.removeEventListener('pageshow', this.#onPageShow);
+    this.#restarting = false;
     this.#stop();
     this.#show('idle', '');
   }
@@ -84,6 +85,7 @@ export class StarlingSessionElement extends HTMLElement {
    * The loaded plan; rejects when joining or loading fails, and when the element leaves the document before.
    */
   get session(): Promise<Session> {
+    this.#restartNow();
     return (
       this.#attempt?.session ??
       Promise.reject(
@@ -123,12 +125,15 @@ export class StarlingSessionElement extends HTMLElement {
   #restart(): void {
     if (this.#restarting) return;
     this.#restarting = true;
-    queueMicrotask(() => {
-      this.#restarting = false;
-      this.#stop();
-      const [plan, room] = [this.getAttribute('plan'), this.getAttribute('room')];
-      if (this.isConnected && plan !== null && room !== null) this.#start(plan, room);
-    });
+    queueMicrotask(() => this.#restartNow());
+  }
+
+  #restartNow(): void {
+    if (!this.#restarting) return;
+    this.#restarting = false;
+    this.#stop();
+    const [plan, room] = [this.getAttribute('plan'), this.getAttribute('room')];
+    if (this.isConnected && plan !== null && room !== null) this.#start(plan, room);
   }
 
   #start(plan: string, room: string): void {

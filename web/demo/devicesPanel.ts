@@ -58,26 +58,18 @@ function row(device: DeviceView, index: number, numShards: number): HTMLElement 
     'li',
     { class: `device ${state}`, 'data-device': device.id, 'data-state': state, 'data-shards': shards.join() },
     createElement('span', { class: 'dot', 'data-colour': index % colours, 'aria-hidden': 'true' }),
-    createElement(
-      'div',
-      { class: 'who' },
-      createElement(
-        'p',
-        { class: 'name' },
-        name,
-        self ? createElement('span', { class: 'chip' }, 'this one') : null,
-        host
-          ? createElement(
-              'span',
-              { class: 'chip', title: 'Feeds the picture and collects the result' },
-              'host',
-            )
-          : null,
-      ),
-      details === '' ? null : createElement('p', { class: 'details' }, details),
-      reason === null ? null : createElement('p', { class: 'details reason' }, reason),
-    ),
+    createElement('p', { class: 'name' }, name),
     createElement('p', { class: 'state' }, deviceState(device)),
+    createElement(
+      'p',
+      { class: 'details' },
+      self ? createElement('span', { class: 'chip' }, 'this one') : null,
+      host
+        ? createElement('span', { class: 'chip', title: 'Feeds the picture and collects the result' }, 'host')
+        : null,
+      details,
+    ),
+    reason === null ? null : createElement('p', { class: 'details reason' }, reason),
     numShards > 0 && state !== 'failed' ? bar : null,
   );
 }

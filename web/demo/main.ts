@@ -1,4 +1,5 @@
 /** The demo page: joins the room that its address names, loads the plan, and shows both. Each part is a file of its own. */
+/// <reference path="./style.d.ts" />
 import './style.css';
 import { StarlingError } from '../../protocol/errors.ts';
 import { joinRoom, type Room, type RoomEvent, type Session } from '../index.ts';

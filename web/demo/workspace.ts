@@ -107,9 +107,10 @@ export function createWorkspace(root: HTMLElement, { messages, session }: Worksp
       figures.hidden = after.hidden = false;
       root.dataset['state'] = 'done';
     } catch (thrown) {
-      if (running === own) reset();
-      const error = StarlingError.from(thrown, 'RUN_FAILED');
-      if (!own.signal.aborted) messages.error(error);
+      // Called off by the person, or overtaken by the next picture: nothing to say.
+      if (own.signal.aborted) return;
+      reset();
+      messages.error(StarlingError.from(thrown, 'RUN_FAILED'));
     }
   };
 

@@ -1,0 +1,194 @@
+/** One network over the tabs of a room, in a real browser: who holds what, the same answers, and devices that come and go. */
+import { expect, type Page, test } from '@playwright/test';
+import type { StarlingSessionElement } from '../../web/element.ts';
+import {
+  expectRight,
+  expectShards,
+  openTab,
+  type RoomSite,
+  runInPage,
+  startRoomSite,
+} from './support/roomSite.ts';
+import { scale, side, testPicture } from './support/tinyUpscaler.ts';
+
+let site: RoomSite;
+test.beforeAll(async () => {
+  site = await startRoomSite(4);
+});
+test.afterAll(() => site.close());
+
+test('one tab holds every shard and gives the answer of the undivided model', async ({ context }) => {
+  const page = await openTab(context, site, 'one');
+  await expectShards(page, ['0,1,2,3']);
+  const [run] = await runInPage(page, [1]);
+  expect(run).toMatchObject({ devices: 1, rounds: 0, restarts: 0 });
+  if (run !== undefined) await expectRight(site, 1, run);
+});
+
+test('two tabs hold two shards each and give the same answer, from whichever tab it is asked', async ({
+  context,
+}) => {
+  const a = await openTab(context, site, 'two');
+  const b = await openTab(context, site, 'two');
+  for (const page of [a, b]) await expectShards(page, ['0,1', '2,3']);
+  for (const page of [a, b, a]) {
+    const [run] = await runInPage(page, [2]);
+    expect(run).toMatchObject({ devices: 2, restarts: 0 });
+    expect(run?.rounds).toBeGreaterThan(0);
+    if (run !== undefined) await expectRight(site, 2, run);
+  }
+});
+
+test('three tabs share four shards', async ({ context }) => {
+  const pages = [];
+  for (let i = 0; i < 3; i++) pages.push(await openTab(context, site, 'three'));
+  for (const page of pages) await expectShards(page, ['0,1', '2', '3']);
+  const [first] = pages;
+  const [run] = await runInPage(first as Page, [3]);
+  expect(run).toMatchObject({ devices: 3, restarts: 0 });
+  if (run !== undefined) await expectRight(site, 3, run);
+});
+
+test('a tab that joins later takes its share at the next run', async ({ context }) => {
+  const a = await openTab(context, site, 'later');
+  const [alone] = await runInPage(a, [4]);
+  expect(alone?.devices).toBe(1);
+  await openTab(context, site, 'later');
+  await expectShards(a, ['0,1', '2,3']);
+  const [together] = await runInPage(a, [4]);
+  expect(together?.devices).toBe(2);
+  if (together !== undefined) await expectRight(site, 4, together);
+});
+
+test('a tab that is closed in the middle of a run costs time, not the run', async ({ context }) => {
+  const a = await openTab(context, site, 'leaves');
+  const b = await openTab(context, site, 'leaves');
+  await expectShards(a, ['0,1', '2,3']);
+  const seeds = Array.from({ length: 24 }, (_, i) => 10 + i);
+  const started = a.evaluate(async () => {
+    const room = await globalThis.starling.room;
+    await new Promise<void>((resolve) => {
+      let count = 0;
+      const off = room.on('run', ({ phase }) => {
+        if (phase !== 'started' || ++count < 4) return;
+        off();
+        resolve();
+      });
+    });
+  });
+  const running = runInPage(a, seeds);
+  await started;
+  await b.close();
+  const runs = await running;
+  for (const [i, run] of runs.entries()) await expectRight(site, seeds[i] ?? 0, run);
+  expect(runs[0]?.devices).toBe(2);
+  expect(runs.at(-1)?.devices).toBe(1);
+  expect(runs.reduce((sum, { restarts }) => sum + restarts, 0)).toBeGreaterThan(0);
+  await expectShards(a, ['0,1,2,3']);
+});
+
+test('a run that is called off rejects at once, and the next one is right', async ({ context }) => {
+  const page = await openTab(context, site, 'abort');
+  const data = Array.from(testPicture(1));
+  const code = await page.evaluate(
+    async ({ data, dims }) => {
+      const session = await globalThis.starling.session;
+      const run = session.run({ picture: { data, dims } }, { signal: AbortSignal.timeout(1) });
+      return run.then(
+        () => 'an answer',
+        (error: { code: string }) => error.code,
+      );
+    },
+    { data, dims: [1, 3, side, side] },
+  );
+  expect(code).toBe('RUN_ABORTED');
+  const [run] = await runInPage(page, [5]);
+  if (run !== undefined) await expectRight(site, 5, run);
+});
+
+test('a picture is made larger on the page, compared and saved', async ({ context }) => {
+  const page = await openTab(context, site, 'picture');
+  await page.getByRole('button', { name: 'Try a small sample' }).click();
+  await expect(page.locator('[data-figure="size"] dd')).toHaveText('704 × 480', { timeout: 60_000 });
+  await expect(page.locator('[data-figure="devices"] dd')).toHaveText('1');
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save the result' }).click();
+  expect((await download).suggestedFilename()).toBe('starlings-large.png');
+  const [width, height] = await page.locator('canvas.result').evaluate((canvas) => {
+    const { width, height } = canvas as HTMLCanvasElement;
+    return [width, height];
+  });
+  expect([width, height]).toEqual([176 * scale, 120 * scale]);
+});
+
+test('a file that is no picture ends in one sentence with its code, and the page goes on', async ({
+  context,
+}) => {
+  const page = await openTab(context, site, 'broken');
+  const files = { name: 'broken.png', mimeType: 'image/png', buffer: Buffer.from('no picture') };
+  await page.locator('#file').setInputFiles(files);
+  await expect(page.locator('.message')).toHaveAttribute('data-code', 'IMAGE_UNREADABLE');
+  const [run] = await runInPage(page, [6]);
+  if (run !== undefined) await expectRight(site, 6, run);
+});
+
+test('a plan that is not there is one sentence with its code', async ({ page }) => {
+  await page.goto(`${site.url}/?room=missing&plan=/plan/nothing.json&threads=1`);
+  await expect(page.locator('.message')).toHaveAttribute('data-code', 'PLAN_NOT_FOUND');
+});
+
+test('without isolation the page computes on one thread, says so, and is right', async ({ context }) => {
+  const page = await openTab(context, { url: site.plainUrl }, 'plain');
+  expect(await page.evaluate(() => globalThis.crossOriginIsolated)).toBe(false);
+  await expect(page.locator('#notices')).toContainText('not cross-origin isolated');
+  const [run] = await runInPage(page, [7]);
+  if (run !== undefined) await expectRight(site, 7, run);
+});
+
+test('the element works in a plain HTML page, together with a tab of the demo', async ({ context }) => {
+  const demo = await openTab(context, site, 'element');
+  const page = await context.newPage();
+  await page.goto(`${site.url}/library/element.html`);
+  const result = await page.evaluate(
+    async ({ data, dims }) => {
+      await customElements.whenDefined('starling-session');
+      const element = document.createElement('starling-session') as StarlingSessionElement;
+      for (const [name, value] of [
+        ['plan', '/plan/plan.json'],
+        ['room', 'element'],
+        ['signaling', '/'],
+      ] as const) {
+        element.setAttribute(name, value);
+      }
+      const seen: string[] = [];
+      element.addEventListener('starling-status', (event) => {
+        seen.push((event as CustomEvent<{ state: string }>).detail.state);
+      });
+      let reported = 0;
+      element.addEventListener('starling-result', (event) => {
+        reported = (event as CustomEvent<{ report: { devices: number } }>).detail.report.devices;
+      });
+      document.body.append(element);
+      await element.session;
+      while (element.devices.filter(({ state }) => state === 'ready').length < 2) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      const outputs = await element.run({ picture: { data, dims } });
+      const large = outputs['large'];
+      return {
+        output: Array.from(large?.data as Float32Array),
+        dims: large?.dims ?? [],
+        reported,
+        states: [...new Set(seen)],
+        status: element.shadowRoot?.querySelector('[part=status]')?.textContent,
+      };
+    },
+    { data: Array.from(testPicture(8)), dims: [1, 3, side, side] },
+  );
+  await expectRight(site, 8, { ...result, devices: 2, restarts: 0, rounds: 0 });
+  expect(result).toMatchObject({ reported: 2, status: 'Ready on 2 devices.' });
+  expect(result.states).toEqual(['joining', 'loading', 'ready']);
+  // When the element leaves its document, its device leaves the room.
+  await page.evaluate(() => document.querySelector('starling-session')?.remove());
+  await expectShards(demo, ['0,1,2,3']);
+});

@@ -1,0 +1,81 @@
+/**
+ * Stays with a setting that was found until it does not fit any more: the objective is missed, the speed has changed,
+ * or a setting that once missed the objective deserves another try.
+ */
+import { limits } from '../../protocol/limits.ts';
+import type { Measurements } from './measurements.ts';
+import { bandStart, type PolicyContext } from './policyContext.ts';
+import { type Search, type Setting, settingText } from './setting.ts';
+
+/** Medians that differ by less are noise. */
+const noticeable = 1.15;
+/** Medians that differ by so much: what was measured before says nothing any more. */
+const anotherWorld = 2;
+
+/** Full windows until a near miss is tried again; doubles, so that trying stays below one window in a hundred. */
+export class RetryInterval {
+  #windows = 150;
+
+  get windows(): number {
+    return this.#windows;
+  }
+
+  lengthen(): void {
+    this.#windows *= 2;
+  }
+
+  reset(): void {
+    this.#windows = 150;
+  }
+}
+
+/** Comes back when the search is to be repeated. */
+export function* hold(context: PolicyContext, setting: Setting, retry: RetryInterval): Search<void> {
+  const { measurements } = context;
+  let changed = 0;
+  for (let windows = 0; ; ) {
+    const report = yield { setting, phase: 'hold', reason: reasonFor(context, setting) };
+    const limitMs = context.objective.p95Ms;
+    const isMissed = report.p95Ms > limitMs;
+    if (!report.saturated && !isMissed) continue;
+    // Windows of slow models are cut short, and count as the part they are.
+    windows += Math.min(1, report.batches / limits.windowBatches);
+    const before = measurements.get(setting);
+    const ratio = before === undefined ? 1 : report.medianMs / before.medianMs;
+    if (isMissed && (before === undefined || before.p95Ms <= limitMs)) {
+      noteChange(measurements, ratio, retry);
+      measurements.record(report);
+      return;
+    }
+    // One window may be a bad moment of the machine; two are a change.
+    changed = ratio > noticeable || ratio < 1 / noticeable ? changed + 1 : 0;
+    if (changed >= 2) {
+      noteChange(measurements, ratio, retry);
+      if (measurements.all.length > 0) measurements.record(report);
+      return;
+    }
+    if (windows >= retry.windows) {
+      retry.lengthen();
+      if (measurements.forgetNearestMiss(limitMs)) return;
+      windows = 0;
+    }
+  }
+}
+
+function noteChange(measurements: Measurements, ratio: number, retry: RetryInterval): void {
+  if (ratio <= noticeable && ratio >= 1 / noticeable) return;
+  retry.reset();
+  if (ratio > anotherWorld || ratio < 1 / anotherWorld) measurements.clear();
+  else measurements.assume(ratio);
+}
+
+function reasonFor({ measurements, objective }: PolicyContext, setting: Setting): string {
+  const p95Ms = measurements.get(setting)?.p95Ms;
+  const text = settingText(setting);
+  if (p95Ms === undefined) return `Holding ${text}.`;
+  const share = Math.round((100 * p95Ms) / objective.p95Ms);
+  if (share > 100) return `Nothing keeps ${objective.p95Ms} ms; ${text} comes nearest.`;
+  if (share < 100 * bandStart)
+    return `Holding ${text}: it uses ${share} % of the time, and more would miss it.`;
+  return `Holding ${text}, which uses ${share} % of the objective.`;
+}

@@ -1,0 +1,81 @@
+/**
+ * Collects one window of traffic under one setting and says when it tells enough. The first batch of every instance
+ * after a change is warm-up: it ran partly beside the setting before, and never counts.
+ */
+import { limits } from '../../protocol/limits.ts';
+import { percentile } from './percentile.ts';
+import type { Proposal, WindowReport } from './setting.ts';
+
+export interface ServedBatch {
+  readonly items: number;
+  readonly runs: number;
+  /** From its start to its answer. */
+  readonly serviceMs: number;
+  /** More runs waited when it started. */
+  readonly moreWaited: boolean;
+}
+
+export class MeasuringWindow {
+  readonly #proposal: Proposal;
+  readonly #needed: number;
+  #warmUp: number;
+  #openedAt: number;
+  #batches = 0;
+  #items = 0;
+  #pressed = 0;
+  #over = 0;
+  readonly #latencies: number[] = [];
+
+  /** `warmUp` batches are left out; the window opens when the last of them is served, or now. */
+  constructor(proposal: Proposal, warmUp: number, now: number) {
+    const { instances } = proposal.setting;
+    const batches = proposal.phase === 'probe' ? limits.probeBatches : limits.windowBatches;
+    this.#proposal = proposal;
+    // Whole rounds of all instances: else what is under way at the end makes the throughput look lower.
+    this.#needed = Math.ceil(batches / instances) * instances;
+    this.#warmUp = warmUp;
+    this.#openedAt = now;
+  }
+
+  /** False for warm-up. */
+  get counts(): boolean {
+    return this.#warmUp === 0;
+  }
+
+  /** The report when this batch completed the window, else null. */
+  add(batch: ServedBatch, p95LimitMs: number, now: number): WindowReport | null {
+    if (this.#warmUp > 0) {
+      this.#warmUp--;
+      this.#openedAt = now;
+      return null;
+    }
+    this.#batches++;
+    this.#items += batch.items;
+    if (batch.moreWaited) this.#pressed++;
+    if (batch.serviceMs > p95LimitMs) this.#over++;
+    for (let i = 0; i < batch.runs; i++) this.#latencies.push(batch.serviceMs);
+    return this.#isEnough(now) ? this.#report(now) : null;
+  }
+
+  #isEnough(now: number): boolean {
+    if (this.#batches >= this.#needed) return true;
+    const { phase, setting } = this.#proposal;
+    // So many over the limit that the rest of the window cannot bring its p95 below it: no need to go on.
+    if (phase !== 'probe' && this.#over > 0.05 * this.#needed) return true;
+    const least = Math.max(limits.windowLeastBatches, setting.instances);
+    return now - this.#openedAt >= limits.windowMs && this.#batches >= least;
+  }
+
+  #report(now: number): WindowReport {
+    const elapsedMs = Math.max(now - this.#openedAt, 1e-3);
+    return {
+      setting: this.#proposal.setting,
+      batches: this.#batches,
+      items: this.#items,
+      p95Ms: percentile(this.#latencies, 0.95),
+      medianMs: percentile(this.#latencies, 0.5),
+      throughput: (1000 * this.#items) / elapsedMs,
+      saturated: this.#pressed >= 0.8 * this.#batches,
+    };
+  }
+}

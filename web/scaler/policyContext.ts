@@ -1,0 +1,53 @@
+/** What a policy reads of the world around it, and the step all policies share: measure one setting. */
+import type { LatencyCorrection } from './latencyEstimate.ts';
+import type { Measured, Measurements } from './measurements.ts';
+import type { Objective, Proposal, ScalerLimits, Search, Setting } from './setting.ts';
+
+export interface PolicyContext {
+  /** Both may change between two windows. */
+  readonly limits: ScalerLimits;
+  readonly objective: Objective;
+  /** Outlives a restart of the policy, as after a new objective. */
+  readonly measurements: Measurements;
+  /** Learned part of the latency estimate. */
+  readonly correction: LatencyCorrection;
+  /** What runs now. */
+  readonly current: Setting;
+}
+
+/** A search takes a setting only with this part of the objective to spare; else every second window would miss it. */
+export const searchMargin = 0.98;
+/** A search that got so close to the objective looks no further. */
+export const closeEnough = 0.93;
+/** Below this part of the objective, with runs waiting, something is left unused. */
+export const bandStart = 0.85;
+
+/** Runs under `setting` until a window tells something of it: runs that wait, or a missed objective. */
+export function* measure(
+  context: PolicyContext,
+  setting: Setting,
+  reason: string,
+  phase: Proposal['phase'] = 'search',
+): Search<Measured> {
+  for (;;) {
+    const report = yield { setting, phase, reason };
+    if (report.saturated || report.p95Ms > context.objective.p95Ms)
+      return context.measurements.record(report);
+    reason = 'The load does not fill this setting, so nothing has to change.';
+  }
+}
+
+/** What is known of `setting`, else what a measurement says. */
+export function* knownOrMeasured(context: PolicyContext, setting: Setting, reason: string): Search<Measured> {
+  return context.measurements.known(setting) ?? (yield* measure(context, setting, reason));
+}
+
+export function defaultThreads(limits: ScalerLimits): number {
+  return limits.threads[0] ?? 1;
+}
+
+/** How far one step may go up: at most four times, and from 1 never straight to the maximum. */
+export function highestStep(from: number, max: number): number {
+  const highest = Math.min(4 * from, max);
+  return from === 1 && highest === max && max > 2 ? max - 1 : highest;
+}
