@@ -8,8 +8,8 @@ import { loadModel } from '../graph/load.ts';
 import { sha256Hex } from '../protocol/sha256.ts';
 import type { Backend } from '../runtime/backend.ts';
 import { lower } from '../runtime/lower/lower.ts';
-import type { Division } from '../runtime/lower/program.ts';
 import { divideByChannels } from './divide/divideChannels.ts';
+import type { DividedGraph } from './divide/dividedGraph.ts';
 import { divideByRows } from './divide/divideRows.ts';
 import { normaliseModel } from './normalise/normaliseModel.ts';
 import { emitPlan, type PlanFiles } from './plan/emitPlan.ts';
@@ -31,8 +31,8 @@ export interface CompileOptions {
   readonly onStep?: (step: CompileStep) => void;
 }
 
-const dividers: { readonly [Axis in DivisionAxis]: (graph: Graph, numShards: number) => Division } = {
-  channels: divideByChannels,
+const dividers: { readonly [Axis in DivisionAxis]: (graph: Graph, numShards: number) => DividedGraph } = {
+  channels: (graph, numShards) => ({ graph, division: divideByChannels(graph, numShards) }),
   rows: divideByRows,
 };
 
@@ -45,17 +45,18 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
   onStep('load');
   const original = loadModel(bytes, external);
   onStep('normalise');
-  const { model, batchOpen } = await normaliseModel(original, { backend, shapes });
+  const { model: normalised, batchOpen } = await normaliseModel(original, { backend, shapes });
   onStep('divide');
-  const division = dividers[axis](model.graph, numShards);
+  const { graph, division } = dividers[axis](normalised.graph, numShards);
+  const model = { ...normalised, graph };
   onStep('lower');
   const onePerDevice = lower(
-    model.graph,
+    graph,
     division,
     Array.from({ length: numShards }, (_, shard) => [shard]),
   );
   onStep('emit');
-  const radius = receptiveRadius(model.graph);
+  const radius = receptiveRadius(normalised.graph);
   return emitPlan({
     name: options.name,
     source: { sha256: sha256Hex(bytes), bytes: bytes.byteLength, opset: original.opsets.get('') ?? 0 },

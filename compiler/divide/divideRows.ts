@@ -1,10 +1,12 @@
 /** An exact division by rows: every map cut into strips of equal height, all weights on every shard. */
 import type { Graph } from '../../graph/graph.ts';
 import { range } from '../../graph/ranges.ts';
-import type { Division, Sharding } from '../../runtime/lower/program.ts';
+import type { Sharding } from '../../runtime/lower/program.ts';
+import type { DividedGraph } from './dividedGraph.ts';
 import { rowAxes } from './followAxes.ts';
+import { partialSums } from './partialSums.ts';
 
-export function divideByRows(graph: Graph, numShards: number): Division {
+export function divideByRows(graph: Graph, numShards: number): DividedGraph {
   const shardings = new Map<string, Sharding>();
   for (const { output, axis, rule, view } of rowAxes(graph).nodes) {
     // What only moves data is made again from its inputs' strips and has no owner.
@@ -14,5 +16,9 @@ export function divideByRows(graph: Graph, numShards: number): Division {
     const parts = Array.from({ length: numShards }, (_, shard) => range(cut(shard), cut(shard + 1)));
     shardings.set(output, { axis, parts });
   }
-  return { numShards, shardings };
+  const partial = partialSums(graph, shardings, numShards);
+  return {
+    graph: partial.graph,
+    division: { numShards, shardings: new Map([...shardings, ...partial.shardings]) },
+  };
 }

@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { divideByChannels } from '../../compiler/divide/divideChannels.ts';
+import type { DividedGraph } from '../../compiler/divide/dividedGraph.ts';
 import { divideByRows } from '../../compiler/divide/divideRows.ts';
 import { Comparator } from '../../compiler/measure/compare.ts';
 import { openLocalRoom } from '../../compiler/measure/localRoom.ts';
 import { runWhole } from '../../compiler/measure/verify.ts';
 import { randomTensor, seededRandom } from '../../graph/random.ts';
 import { saveModel } from '../../graph/save.ts';
-import type { Division } from '../../runtime/lower/program.ts';
 import { wholeWeights } from '../../runtime/weights/blob.ts';
 import { placements, randomDivision, randomModel, randomSupports } from '../support/randomGraph.ts';
 
@@ -24,20 +24,25 @@ const cases = fc
   })
   .chain((record) => placements(record.numShards).map((placement) => ({ ...record, placement })));
 
-const dividers: Record<(typeof kinds)[number], (...args: Parameters<typeof randomDivision>) => Division> = {
-  channels: divideByChannels,
-  rows: divideByRows,
-  any: randomDivision,
-  sparse: divideByChannels,
-};
+const dividers: Record<(typeof kinds)[number], (...args: Parameters<typeof randomDivision>) => DividedGraph> =
+  {
+    channels: (graph, numShards) => ({ graph, division: divideByChannels(graph, numShards) }),
+    rows: divideByRows,
+    any: (graph, numShards, seed) => ({ graph, division: randomDivision(graph, numShards, seed) }),
+    sparse: (graph, numShards) => ({ graph, division: divideByChannels(graph, numShards) }),
+  };
 
 test('random networks, divisions and placements equal the whole', async () => {
   const backend = await createHeapBackend();
   await fc.assert(
     fc.asyncProperty(cases, async ({ seed, length, numShards, kind, placement }) => {
-      const dense = randomModel(seed, length);
-      const divided = { model: dense, division: dividers[kind](dense.graph, numShards, seed) };
-      const { model, division } = kind === 'sparse' ? randomSupports(dense, divided.division, seed) : divided;
+      const original = randomModel(seed, length);
+      const { graph, division: dividedAlike } = dividers[kind](original.graph, numShards, seed);
+      const dense = { ...original, graph };
+      const { model, division } =
+        kind === 'sparse'
+          ? randomSupports(dense, dividedAlike, seed)
+          : { model: original, division: dividedAlike };
       const [input] = model.graph.inputs;
       const dims = (input?.shape ?? []).map(Number);
       const x = randomTensor('float32', dims, seededRandom(seed + 1));
