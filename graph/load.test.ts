@@ -201,7 +201,7 @@ describe('loadModel', () => {
       ],
       [Uint8Array.of(0x50, 0x4b, 3, 4, 0, 0), /^MODEL_UNREADABLE.*zip/],
       [file().subarray(0, 30), /^MODEL_UNREADABLE/],
-      [file({}, { opsetImport: [{ domain: '', version: 6 }] }), /^MODEL_UNSUPPORTED.*opset 6/],
+      [file({}, { opsetImport: [{ domain: '', version: 5 }] }), /^MODEL_UNSUPPORTED.*opset 5/],
       [file({}, { opsetImport: [{ domain: '', version: 99 }] }), /^MODEL_UNSUPPORTED.*opset 99/],
       [
         file({ node: [{ opType: 'F', domain: 'x.y', input: ['x'], output: ['y'] }] }),

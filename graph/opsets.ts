@@ -1,6 +1,6 @@
 /** The versions of ONNX's own operator set that Starling reads, and the one everything is lifted to. */
 
-export const oldestOpset = 7;
+export const oldestOpset = 6;
 export const newestOpset = 26;
 /** The one opset that normalised graphs, and so all operator rules, know. */
 export const workingOpset = 17;

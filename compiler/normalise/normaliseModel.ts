@@ -13,6 +13,7 @@ import { liftOpset } from './liftOpset.ts';
 import { measureValues } from './measureValues.ts';
 import { openReshapes } from './openReshapes.ts';
 import type { Pass } from './pass.ts';
+import { raiseToSeven } from './raiseToSeven.ts';
 import { removeIdentities } from './removeIdentities.ts';
 import { removeUnused } from './removeUnused.ts';
 
@@ -35,6 +36,7 @@ export interface NormalisedGraph {
 const passes: readonly Pass[] = [
   fixInputShapes,
   constantNodesToInitializers,
+  raiseToSeven,
   removeUnused,
   // Lifting asks for shapes and constants; what it adds is measured again below.
   measureValues,
