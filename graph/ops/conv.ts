@@ -61,7 +61,9 @@ function convolution(roles: ConvInputs): OpRule {
       const perOutput = roles.perOutput.includes(i) && (view.inputShape(i)[0] ?? 1) > 1;
       return builder.weight(input, perOutput ? { 0: segment.outputs } : {});
     });
-    builder.countMacs(size(segment.outputs) * macsPerOutput(view));
+    const { inputs: channels } = groupsOf(view);
+    const columns = one ? size(order) : channels;
+    builder.countMacs((size(segment.outputs) * macsPerOutput(view) * columns) / channels);
     const attributes = withAttributes(view.node, { group: { type: 'int', value: segment.groups.length } });
     return builder.node(view.node.opType, inputs, attributes, output);
   };

@@ -114,7 +114,8 @@ function emitChannels(view: NodeView, part: Part, builder: PartBuilder): string 
   const groups = groupsOf(view);
   const [, weight = '', bias = ''] = view.node.inputs;
   const { name = '', order = [] } = part.inputs[0] ?? {};
-  builder.countMacs((macs(view) * size(part.ranges)) / (view.outputShape[1] ?? 1));
+  const columns = groups.count === 1 ? size(order) / groups.inputs : 1;
+  builder.countMacs((columns * macs(view) * size(part.ranges)) / (view.outputShape[1] ?? 1));
   const segments = segmentsOf(groups, part.ranges);
   const emitSegment = (segment: Segment): string => {
     const channels = groups.count === 1 ? order : inputChannels(groups, segment);

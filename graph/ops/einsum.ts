@@ -87,7 +87,11 @@ export const einsum: OpRule = {
       if (free !== undefined && axis >= 0) selections[axis] = part.inputs[free.input]?.order ?? [];
       return builder.weight(name, selections);
     });
-    builder.countMacs((macs(view) * size(part.ranges)) / (view.outputShape[part.axis] ?? 1));
+    const read =
+      free === undefined
+        ? 1
+        : size(part.inputs[free.input]?.order ?? []) / lengthOf(view, equation, free.letter);
+    builder.countMacs((read * macs(view) * size(part.ranges)) / (view.outputShape[part.axis] ?? 1));
     return builder.node('Einsum', inputs, view.node.attributes, part.output);
   },
   macs,

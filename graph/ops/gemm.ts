@@ -67,7 +67,8 @@ export const gemm: OpRule = {
       if (operand !== undefined && inner !== undefined) selections[operand.inner] = inner;
       return builder.weight(name, selections);
     });
-    builder.countMacs((macs(view) * size(part.ranges)) / (view.outputShape[part.axis] ?? 1));
+    const columns = inner === undefined ? innerLength(view) : size(inner);
+    builder.countMacs((view.outputShape[1 - part.axis] ?? 1) * size(part.ranges) * columns);
     return builder.node('Gemm', inputs, view.node.attributes, part.output);
   },
   macs,

@@ -89,7 +89,9 @@ function product(roles: ProductInputs): OpRule {
         if (!view.isConstant(i)) return part.inputs[i]?.name ?? '';
         return builder.weight(name, emitInput(view, part, i, inner));
       });
-      builder.countMacs((macs(view) * size(part.ranges)) / (view.outputShape[part.axis] ?? 1));
+      const columns = inner === undefined ? (view.inputShape(roles.a).at(-1) ?? 1) : size(inner);
+      const outputs = elementCount(view.outputShape) / (view.outputShape[part.axis] ?? 1);
+      builder.countMacs(outputs * size(part.ranges) * columns);
       return builder.node(view.node.opType, inputs, view.node.attributes, part.output);
     },
     macs,
