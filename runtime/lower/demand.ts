@@ -1,165 +1,11 @@
 /**
- * Finds out what every device needs of every value, from the outputs back to the inputs, and so what it must
- * compute itself, what it receives from others and what the host must feed it. Emits nothing.
+ * Finds out what every device needs of every value, from the outputs back to the inputs, and so what it must compute
+ * itself, what it receives from others and what the host must feed it. Emits nothing.
  */
-import { capturedNames } from '../../graph/captures.ts';
-import type { Graph, Node } from '../../graph/graph.ts';
-import { type ShapedValue, shapedValues, viewNode } from '../../graph/nodeView.ts';
-import type { Need, NodeView, OpRule, Slab, SlabNeed } from '../../graph/ops/rule.ts';
-import { ruleOf } from '../../graph/ops/rules.ts';
-import { equal, format, intersect, type Ranges, range, union } from '../../graph/ranges.ts';
-import type { Division, Placement, Sharding } from './program.ts';
-
-/** A slab along an axis, or everything of a value that has no axis of its own. */
-export type Wanted = SlabNeed | 'whole';
-
-export function wantedKey(wanted: Wanted): string {
-  return wanted === 'whole' ? 'whole' : `${wanted.axis}:${format(wanted.ranges)}`;
-}
-
-/** A node with its rule and everything a part of it needs. */
-export interface NodeFacts {
-  readonly node: Node;
-  readonly view: NodeView;
-  readonly rule: OpRule | undefined;
-  /** Inputs as the node lists them, then values that its subgraphs use. */
-  readonly inputs: readonly string[];
-  /** The axis along which the output is divided best, where there is one. */
-  readonly axis: number | undefined;
-}
-
-/** How a part of a node's output is made: by the rule, or whole and then cut. */
-export type Production =
-  | { readonly kind: 'part'; readonly slab: Slab; readonly needs: readonly Need[] }
-  | { readonly kind: 'whole'; readonly needs: readonly Need[]; readonly cut: Slab | undefined };
-
-export class RoomGraph {
-  readonly graph: Graph;
-  readonly values: ReadonlyMap<string, ShapedValue>;
-  readonly facts: readonly NodeFacts[];
-  readonly #shardings = new Map<string, Sharding>();
-  readonly #supports: ReadonlyMap<string, readonly Ranges[]>;
-  readonly #axes = new Map<string, number>();
-
-  constructor(graph: Graph, division: Division) {
-    this.graph = graph;
-    this.values = shapedValues(graph);
-    this.#supports = division.supports ?? new Map();
-    for (const node of graph.nodes) this.#adopt(node, division);
-    this.facts = graph.nodes.map((node) => this.#factsOf(node));
-  }
-
-  sharding(value: string): Sharding | undefined {
-    return this.#shardings.get(value);
-  }
-
-  shape(value: string): readonly number[] {
-    return this.values.get(value)?.shape ?? [];
-  }
-
-  isConstant(value: string): boolean {
-    return this.graph.initializers.has(value);
-  }
-
-  /** Everything of a value, as a slab along its own axis where it has one. */
-  whole(value: string): Wanted {
-    const axis = this.#axes.get(value);
-    return axis === undefined ? 'whole' : { axis, ranges: range(0, this.shape(value)[axis] ?? 0) };
-  }
-
-  isWhole(value: string, slab: Slab): boolean {
-    return equal(slab.ranges, range(0, this.shape(value)[slab.axis] ?? 0));
-  }
-
-  /** One form for each want: `whole` becomes a slab along the value's own axis, a full slab along another one becomes that. */
-  canonical(value: string, need: Exclude<Need, 'none'>): Wanted {
-    if (need === 'whole') return this.whole(value);
-    if (need.axis === this.#axes.get(value) || !this.isWhole(value, need)) return need;
-    const whole = this.whole(value);
-    return whole;
-  }
-
-  /** How a device with these shards makes what is wanted: in one part, or one for each set of features that shards read. */
-  produce(facts: NodeFacts, wanted: Wanted, shards: readonly number[]): Production[] {
-    const whole = this.#produceDense(facts, wanted);
-    const output = facts.node.outputs[0] ?? '';
-    const parts = this.sharding(output)?.parts;
-    const supports = this.#supports.get(facts.node.name);
-    if (supports === undefined || parts === undefined || whole.kind === 'whole') return [whole];
-    const groups = new Map<string, { support: Ranges; ranges: Ranges }>();
-    for (const shard of shards) {
-      const support = supports[shard] ?? [];
-      const ranges = intersect(parts[shard] ?? [], whole.slab.ranges);
-      if (ranges.length === 0) continue;
-      const key = format(support);
-      groups.set(key, { support, ranges: union(groups.get(key)?.ranges ?? [], ranges) });
-    }
-    return [...groups.values()].map(({ support, ranges }) => {
-      const slab = { axis: whole.slab.axis, ranges };
-      const needs = (facts.rule?.needs(facts.view, slab) ?? []).map(
-        (need): Need =>
-          typeof need === 'object' && need.anyOrder === true
-            ? { ...need, ranges: intersect(need.ranges, support) }
-            : need,
-      );
-      return { kind: 'part', slab, needs };
-    });
-  }
-
-  #produceDense(facts: NodeFacts, wanted: Wanted): Production {
-    if (wanted !== 'whole') {
-      const needs = facts.rule?.needs(facts.view, wanted);
-      if (needs !== undefined) return { kind: 'part', slab: wanted, needs };
-    }
-    const output = facts.node.outputs[0] ?? '';
-    const cut = wanted === 'whole' || this.isWhole(output, wanted) ? undefined : wanted;
-    const needs = facts.inputs.map(
-      (input): Need => (input === '' || this.isConstant(input) ? 'none' : 'whole'),
-    );
-    return { kind: 'whole', needs, cut };
-  }
-
-  /** A value whose parts its rule cannot make one by one has no owners: it is computed wherever it is needed. */
-  #adopt(node: Node, { shardings }: Division): void {
-    const [output = ''] = node.outputs;
-    const sharding = shardings.get(output);
-    const rule = ruleOf(node);
-    if (sharding === undefined || rule === undefined) return;
-    const view = viewNode(this.graph, this.values, node);
-    const { axis, parts } = sharding;
-    const made = parts.every(
-      (ranges) => ranges.length === 0 || rule.needs(view, { axis, ranges }) !== undefined,
-    );
-    if (!made) return;
-    this.#shardings.set(output, sharding);
-    this.#axes.set(output, axis);
-  }
-
-  #factsOf(node: Node): NodeFacts {
-    const view = viewNode(this.graph, this.values, node);
-    const rule = ruleOf(node);
-    const inputs = [...node.inputs, ...capturedNames(node)];
-    const output = node.outputs[0] ?? '';
-    let axis = this.#axes.get(output);
-    if (axis === undefined && rule !== undefined) {
-      axis = this.#inheritedAxis(view, rule);
-      if (axis !== undefined) this.#axes.set(output, axis);
-    }
-    return { node, view, rule, inputs, axis };
-  }
-
-  /** The axis whose parts need parts along an input's own axis. */
-  #inheritedAxis(view: NodeView, rule: OpRule): number | undefined {
-    for (let axis = 1; axis < view.outputShape.length; axis++) {
-      const needs = rule.needs(view, { axis, ranges: range(0, view.outputShape[axis] ?? 0) });
-      const follows = needs?.some(
-        (need, i) => typeof need === 'object' && this.#axes.get(view.node.inputs[i] ?? '') === need.axis,
-      );
-      if (follows === true && rule.kind !== 'contraction') return axis;
-    }
-    return undefined;
-  }
-}
+import type { Need } from '../../graph/ops/rule.ts';
+import { covers, intersect, type Ranges, range, subtract, union } from '../../graph/ranges.ts';
+import type { Placement } from './program.ts';
+import { type NodeFacts, type RoomGraph, type Wanted, wantedKey } from './roomGraph.ts';
 
 /** Ranges of a value that one device sends another. */
 export type Sent = ReadonlyMap<string, Ranges>;
@@ -169,6 +15,10 @@ export class Demands {
   readonly #wanted: Map<string, Map<string, Wanted>>[];
   /** [from][to] value -> ranges along the value's axis. */
   readonly #sent: Map<string, Ranges>[][];
+  /** [device] value -> indices that something which is sent depends on, within what the device makes before it waits. */
+  readonly #early: Map<string, Ranges>[];
+  /** [device] value -> the parts in which the device makes what it owns. */
+  readonly #parts: Map<string, Wanted[]>[];
   readonly #room: RoomGraph;
   readonly #placement: Placement;
 
@@ -177,6 +27,8 @@ export class Demands {
     this.#placement = placement;
     this.#wanted = placement.map(() => new Map());
     this.#sent = placement.map(() => placement.map(() => new Map()));
+    this.#early = placement.map(() => new Map());
+    this.#parts = placement.map(() => new Map());
     const home = placement.findIndex((shards) => shards.includes(0));
     for (const { name } of room.graph.outputs) this.#wantOutput(name, home);
     for (const facts of room.facts.toReversed()) this.#collect(facts);
@@ -197,16 +49,31 @@ export class Demands {
   }
 
   /** What a device makes of a node's output: its own part of an owned value, else whatever it wants. */
-  produced(device: number, value: string): Wanted[] {
+  produced(device: number, value: string): readonly Wanted[] {
+    if (this.#room.sharding(value) === undefined) return [...this.wanted(device, value)];
+    return this.#parts[device]?.get(value) ?? [];
+  }
+
+  /**
+   * The own part of a value, in one piece or, where the division asks for it, what is sent before the rest: then that
+   * leaves while the rest is still computed.
+   */
+  #divideOwn(device: number, value: string): Wanted[] {
     const sharding = this.#room.sharding(value);
     if (sharding === undefined) return [...this.wanted(device, value)];
-    const ranges = this.owned(device, value);
-    const needed = this.#placement.some((_, to) =>
-      to === device
-        ? [...this.wanted(device, value)].some((wanted) => this.#overlaps(wanted, sharding.axis, ranges))
-        : this.#sent[device]?.[to]?.has(value) === true,
-    );
-    return needed && ranges.length > 0 ? [{ axis: sharding.axis, ranges }] : [];
+    const { axis } = sharding;
+    const own = this.owned(device, value);
+    const sent = union(...this.#placement.map((_, to) => this.#sent[device]?.[to]?.get(value) ?? []));
+    const reads = (part: Ranges) =>
+      [...this.wanted(device, value)].some((other) => this.#overlaps(other, axis, part));
+    if (own.length === 0 || (sent.length === 0 && !reads(own))) return [];
+    // What is sent is made early itself; what is not sent, as far as something sent depends on it.
+    const early = sent.length > 0 ? sent : intersect(this.#early[device]?.get(value) ?? [], own);
+    if (this.#room.sendFirst) this.#early[device]?.set(value, early);
+    const rest = subtract(own, early);
+    if (!this.#room.sendFirst || early.length === 0 || rest.length === 0) return [{ axis, ranges: own }];
+    const first = { axis, ranges: early };
+    return reads(rest) ? [first, { axis, ranges: rest }] : [first];
   }
 
   #overlaps(wanted: Wanted, axis: number, ranges: Ranges): boolean {
@@ -255,14 +122,29 @@ export class Demands {
 
   /** Consumers come before producers here, so everything that is wanted of the outputs is known. */
   #collect(facts: NodeFacts): void {
-    this.#placement.forEach((_, device) => {
+    this.#placement.forEach((shards, device) => {
       for (const output of facts.node.outputs) {
-        for (const wanted of this.produced(device, output)) {
-          for (const { needs } of this.#room.produce(facts, wanted, this.#placement[device] ?? [])) {
-            for (const [i, need] of needs.entries()) this.#want(device, facts.inputs[i] ?? '', need);
+        const parts = this.#divideOwn(device, output);
+        this.#parts[device]?.set(output, parts);
+        for (const wanted of parts) {
+          const early = this.#isEarly(device, output, wanted);
+          for (const { needs } of this.#room.produce(facts, wanted, shards)) {
+            for (const [i, need] of needs.entries()) this.#need(device, facts.inputs[i] ?? '', need, early);
           }
         }
       }
     });
+  }
+
+  #isEarly(device: number, value: string, wanted: Wanted): boolean {
+    const early = this.#early[device]?.get(value) ?? [];
+    return wanted !== 'whole' && early.length > 0 && covers(early, wanted.ranges);
+  }
+
+  #need(device: number, value: string, need: Need, early: boolean): void {
+    this.#want(device, value, need);
+    if (!early || typeof need !== 'object') return;
+    const known = this.#early[device];
+    known?.set(value, union(known.get(value) ?? [], need.ranges));
   }
 }

@@ -8,10 +8,11 @@ import type { Slab } from '../../graph/ops/rule.ts';
 import { size } from '../../graph/ranges.ts';
 import { byteCount } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
-import { Demands, RoomGraph } from './demand.ts';
+import { Demands } from './demand.ts';
 import { DeviceEmitter } from './deviceEmitter.ts';
 import { levelsOf, stagesOf } from './levels.ts';
 import type { Division, Feed, Placement, Program, Result, RoomProgram, Transfer } from './program.ts';
+import { RoomGraph } from './roomGraph.ts';
 
 /** Throws PLACEMENT_INVALID unless every shard is held by exactly one device. */
 export function checkPlacement(placement: Placement, numShards: number): void {
@@ -59,7 +60,7 @@ function collectResults(
   const add = (output: string, device: number, slab: Slab | null) => {
     const emitter = emitters[device];
     if (emitter === undefined) return;
-    const { name } = emitter.materialise(output, slab ?? 'whole');
+    const { name } = emitter.gatherer.gather(output, slab ?? 'whole');
     const { dataType, shape } = room.values.get(output) ?? { dataType: 'float32', shape: [] };
     const dims = shape.map((dim, axis) => (axis === slab?.axis ? size(slab.ranges) : dim));
     results.push({ id: results.length, output, device, slab, name, dataType, dims });
@@ -82,12 +83,12 @@ function collectResults(
 function connect(emitters: readonly DeviceEmitter[]): Transfer[] {
   const transfers: Transfer[] = [];
   emitters.forEach((receiver, to) => {
-    for (const [from, arrivals] of [...receiver.receives].sort(([a], [b]) => a - b)) {
+    for (const [from, arrivals] of [...receiver.gatherer.receives].sort(([a], [b]) => a - b)) {
       for (const { value, slab, name } of arrivals) {
         const sender = emitters[from];
         if (sender === undefined || slab === null) continue;
         const sourceName = sender.emitSent(value, slab.axis, slab.ranges);
-        const { dataType = 'float32', dims = [] } = receiver.types.get(name) ?? {};
+        const { dataType = 'float32', dims = [] } = receiver.builder.types.get(name) ?? {};
         transfers.push({
           id: transfers.length, value, from, to, ...slab, sourceName, targetName: name, dataType, dims,
         }); // biome-ignore format: one record
@@ -104,7 +105,8 @@ function assemble(
   results: readonly Result[],
 ): RoomProgram {
   const constant = (device: number, name: string) =>
-    emitters[device]?.weights.has(name) === true || emitters[device]?.constants.has(name) === true;
+    emitters[device]?.builder.weights.has(name) === true ||
+    emitters[device]?.builder.constants.has(name) === true;
   const devices = emitters.map((emitter, device) => {
     const sent = new Set(transfers.filter(({ from }) => from === device).map(({ sourceName }) => sourceName));
     const received = new Map(
@@ -113,7 +115,7 @@ function assemble(
         .map(({ targetName, from, sourceName }) => [targetName, { device: from, name: sourceName }]),
     );
     const given = results.filter((result) => result.device === device).map(({ name }) => name);
-    return { nodes: emitter.nodes, received, sent, wanted: new Set([...sent, ...given]) };
+    return { nodes: emitter.builder.nodes, received, sent, wanted: new Set([...sent, ...given]) };
   });
   const readsAt = (device: number) => (node: Node) =>
     [...node.inputs, ...capturedNames(node)].filter((name) => name !== '' && !constant(device, name));
@@ -131,17 +133,18 @@ function assemble(
       device,
       shards: placement[device] ?? [],
       stages: nodes === undefined || known === undefined ? [] : stagesOf(nodes, known, readsOf),
-      feeds: emitter.feeds.map(({ value, slab, name }): Feed => {
-        const { dataType = 'float32', dims = [] } = emitter.types.get(name) ?? {};
+      feeds: emitter.gatherer.feeds.map(({ value, slab, name }): Feed => {
+        const { dataType = 'float32', dims = [] } = emitter.builder.types.get(name) ?? {};
         return { id: feedId++, input: value, device, slab, name, dataType, dims };
       }),
       results: results.filter((result) => result.device === device),
       sends: transfers.filter(({ from }) => from === device),
       receives: transfers.filter(({ to }) => to === device),
-      weights: emitter.weights,
-      constants: emitter.constants,
-      types: emitter.types,
-      macs: emitter.macs,
+      weights: emitter.builder.weights,
+      constants: emitter.builder.constants,
+      types: emitter.builder.types,
+      macs: emitter.builder.macs,
+      nodeMacs: emitter.builder.nodeMacs,
     };
   });
   const rounds = Math.max(0, ...levels.flatMap((known) => [...known.values()]));

@@ -25,3 +25,17 @@ export function positionsInOrder(order: Ranges, sorted: Ranges): Ranges {
   found.sort((a, b) => a.start - b.start);
   return mergeNeighbours(found.map(({ at, length }): [number, number] => [at, at + length]));
 }
+
+/** A run of indices in one of several sources. */
+export interface Piece {
+  readonly source: number;
+  readonly run: readonly [number, number];
+}
+
+/** Covers sorted ranges with runs of the sources that hold them, in ascending order. */
+export function ascendingPieces(sources: readonly Ranges[], ranges: Ranges): Piece[] {
+  const pieces = sources.flatMap((held, source) =>
+    intersect(held, ranges).map((run): Piece => ({ source, run })),
+  );
+  return pieces.sort((a, b) => a.run[0] - b.run[0]);
+}

@@ -22,6 +22,8 @@ export interface Division {
    * ones of others. A dense division has none.
    */
   readonly supports?: ReadonlyMap<string, readonly Ranges[]>;
+  /** Whether devices make what they send in a part of its own before the rest, so that it travels meanwhile. */
+  readonly sendFirst?: boolean;
 }
 
 export interface LocalType {
@@ -96,6 +98,8 @@ export interface Program {
   readonly types: ReadonlyMap<string, LocalType>;
   /** Multiply-accumulates that the emitted nodes execute. */
   readonly macs: number;
+  /** The same by node; nodes that multiply nothing are not listed. */
+  readonly nodeMacs: ReadonlyMap<Node, number>;
 }
 
 export interface RoomProgram {

@@ -20,6 +20,7 @@ const cases = fc
     seed: fc.nat(),
     length: fc.integer({ min: 1, max: 14 }),
     numShards: fc.integer({ min: 1, max: 6 }),
+    sendFirst: fc.boolean(),
     kind: fc.constantFrom(...kinds),
   })
   .chain((record) => placements(record.numShards).map((placement) => ({ ...record, placement })));
@@ -35,7 +36,7 @@ const dividers: Record<(typeof kinds)[number], (...args: Parameters<typeof rando
 test('random networks, divisions and placements equal the whole', async () => {
   const backend = await createHeapBackend();
   await fc.assert(
-    fc.asyncProperty(cases, async ({ seed, length, numShards, kind, placement }) => {
+    fc.asyncProperty(cases, async ({ seed, length, numShards, sendFirst, kind, placement }) => {
       const original = randomModel(seed, length);
       const { graph, division: dividedAlike } = dividers[kind](original.graph, numShards, seed);
       const dense = { ...original, graph };
@@ -52,7 +53,7 @@ test('random networks, divisions and placements equal the whole', async () => {
       // The room gets the weights that the sparse function leaves out, too: it must not read them.
       const plan = {
         model: dense,
-        division,
+        division: { ...division, sendFirst },
         openBatch: false,
         weights: wholeWeights(dense),
       };

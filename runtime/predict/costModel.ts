@@ -1,0 +1,38 @@
+/** What a device and a link cost, in numbers that are measured; the same for planning and for placing. */
+
+export interface DeviceCost {
+  /** Dense multiply-accumulates per millisecond on one instance. */
+  readonly macsPerMs: number;
+  /** Elements per millisecond of everything that is no product: activations, additions, copies. */
+  readonly elementsPerMs: number;
+  readonly nodeMs: number;
+  /** Starting a session's run, reading and handing over what is sent. */
+  readonly stageMs: number;
+}
+
+export interface LinkCost {
+  readonly roundTripMs: number;
+  readonly bytesPerMs: number;
+  /** Of each message on its way, beside the round trip: frames, copies, event loops. */
+  readonly messageMs: number;
+}
+
+/** onnxruntime-web on one WASM thread of the machine this was developed on; speeds are relative to it. */
+export const referenceDevice: DeviceCost = {
+  macsPerMs: 13e6,
+  elementsPerMs: 6e5,
+  nodeMs: 0.01,
+  stageMs: 0.08,
+};
+
+/** Two tabs of one machine over a data channel: not the network but encryption and copies are what it costs. */
+export const localLink: LinkCost = { roundTripMs: 0.2, bytesPerMs: 9000, messageMs: 0.15 };
+
+export function scaleDevice(cost: DeviceCost, speed: number): DeviceCost {
+  return {
+    macsPerMs: cost.macsPerMs * speed,
+    elementsPerMs: cost.elementsPerMs * speed,
+    nodeMs: cost.nodeMs / speed,
+    stageMs: cost.stageMs / speed,
+  };
+}
