@@ -3,7 +3,8 @@
  * itself, what it receives from others and what the host must feed it. Emits nothing.
  */
 import type { Need } from '../../graph/ops/rule.ts';
-import { covers, intersect, type Ranges, range, subtract, union } from '../../graph/ranges.ts';
+import { intersect, noRanges, type Ranges, range, subtract, union } from '../../graph/ranges.ts';
+import type { Levels } from './levels.ts';
 import type { Placement } from './program.ts';
 import { type NodeFacts, type RoomGraph, type Wanted, wantedKey } from './roomGraph.ts';
 
@@ -15,19 +16,25 @@ export class Demands {
   readonly #wanted: Map<string, Map<string, Wanted>>[];
   /** [from][to] value -> ranges along the value's axis. */
   readonly #sent: Map<string, Ranges>[][];
-  /** [device] value -> indices that something which is sent depends on, within what the device makes before it waits. */
+  /** [device] value -> indices that something which is sent next depends on. */
   readonly #early: Map<string, Ranges>[];
+  /** [device] value -> indices that what is sent after the next exchange depends on. */
+  readonly #afterNext: Map<string, Ranges>[];
   /** [device] value -> the parts in which the device makes what it owns. */
   readonly #parts: Map<string, Wanted[]>[];
   readonly #room: RoomGraph;
   readonly #placement: Placement;
+  readonly #sendFirst: Levels | undefined;
 
-  constructor(room: RoomGraph, placement: Placement) {
+  /** `sendFirst`: the levels of the values where what is sent shall be made in a part of its own, before the rest. */
+  constructor(room: RoomGraph, placement: Placement, sendFirst?: Levels) {
     this.#room = room;
     this.#placement = placement;
+    this.#sendFirst = sendFirst;
     this.#wanted = placement.map(() => new Map());
     this.#sent = placement.map(() => placement.map(() => new Map()));
     this.#early = placement.map(() => new Map());
+    this.#afterNext = placement.map(() => new Map());
     this.#parts = placement.map(() => new Map());
     const home = placement.findIndex((shards) => shards.includes(0));
     for (const { name } of room.graph.outputs) this.#wantOutput(name, home);
@@ -40,6 +47,11 @@ export class Demands {
 
   sent(from: number, to: number): Sent {
     return this.#sent[from]?.[to] ?? new Map();
+  }
+
+  /** Values of which some device sends something to another. */
+  exchanged(): ReadonlySet<string> {
+    return new Set(this.#sent.flat().flatMap((byValue) => [...byValue.keys()]));
   }
 
   /** What a device owns of a value: the union of its shards' parts. */
@@ -67,11 +79,9 @@ export class Demands {
     const reads = (part: Ranges) =>
       [...this.wanted(device, value)].some((other) => this.#overlaps(other, axis, part));
     if (own.length === 0 || (sent.length === 0 && !reads(own))) return [];
-    // What is sent is made early itself; what is not sent, as far as something sent depends on it.
-    const early = sent.length > 0 ? sent : intersect(this.#early[device]?.get(value) ?? [], own);
-    if (this.#room.sendFirst) this.#early[device]?.set(value, early);
+    const early = this.#sendFirst === undefined ? noRanges : this.#earlyPart(device, value, own, sent);
     const rest = subtract(own, early);
-    if (!this.#room.sendFirst || early.length === 0 || rest.length === 0) return [{ axis, ranges: own }];
+    if (early.length === 0 || rest.length === 0) return [{ axis, ranges: own }];
     const first = { axis, ranges: early };
     return reads(rest) ? [first, { axis, ranges: rest }] : [first];
   }
@@ -126,25 +136,41 @@ export class Demands {
       for (const output of facts.node.outputs) {
         const parts = this.#divideOwn(device, output);
         this.#parts[device]?.set(output, parts);
+        if (parts.length > 0) this.#hurry(device, facts, output, shards);
         for (const wanted of parts) {
-          const early = this.#isEarly(device, output, wanted);
           for (const { needs } of this.#room.produce(facts, wanted, shards)) {
-            for (const [i, need] of needs.entries()) this.#need(device, facts.inputs[i] ?? '', need, early);
+            for (const [i, need] of needs.entries()) this.#want(device, facts.inputs[i] ?? '', need);
           }
         }
       }
     });
   }
 
-  #isEarly(device: number, value: string, wanted: Wanted): boolean {
-    const early = this.#early[device]?.get(value) ?? [];
-    return wanted !== 'whole' && early.length > 0 && covers(early, wanted.ranges);
+  /** What is sent, and of the rest what the next thing to be sent depends on; two exchanges ahead, no further. */
+  #earlyPart(device: number, value: string, own: Ranges, sent: Ranges): Ranges {
+    const early = intersect(this.#early[device]?.get(value) ?? [], own);
+    const later = intersect(this.#afterNext[device]?.get(value) ?? [], own);
+    // An exchanged value ends one stretch: what it sends is next, what the value after it needs comes after that.
+    this.#early[device]?.set(value, sent.length === 0 ? early : sent);
+    this.#afterNext[device]?.set(value, sent.length === 0 ? later : subtract(early, sent));
+    return union(early, sent.length === 0 ? later : sent);
   }
 
-  #need(device: number, value: string, need: Need, early: boolean): void {
-    this.#want(device, value, need);
-    if (!early || typeof need !== 'object') return;
-    const known = this.#early[device];
-    known?.set(value, union(known.get(value) ?? [], need.ranges));
+  /** Passes what is early of an output on to what it is made of, as far as that is made in the same stretch. */
+  #hurry(device: number, facts: NodeFacts, output: string, shards: readonly number[]): void {
+    const levels = this.#sendFirst;
+    const axis = this.#room.sharding(output)?.axis ?? facts.axis;
+    if (levels === undefined || axis === undefined) return;
+    for (const early of [this.#early[device], this.#afterNext[device]]) {
+      const ranges = early?.get(output) ?? [];
+      if (early === undefined || ranges.length === 0) continue;
+      for (const { needs } of this.#room.produce(facts, { axis, ranges }, shards)) {
+        for (const [i, need] of needs.entries()) {
+          const input = facts.inputs[i] ?? '';
+          if (typeof need !== 'object' || levels.read(input) !== levels.made(output)) continue;
+          early.set(input, union(early.get(input) ?? [], need.ranges));
+        }
+      }
+    }
   }
 }

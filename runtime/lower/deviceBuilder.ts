@@ -1,4 +1,5 @@
 /** The nodes, weights and constants of one device as they are written, and what is known of every local name. */
+import { capturedNames } from '../../graph/captures.ts';
 import type { Attribute, Node } from '../../graph/graph.ts';
 import type { PartBuilder, Slab } from '../../graph/ops/rule.ts';
 import { emitSelection } from '../../graph/ops/select.ts';
@@ -15,6 +16,8 @@ export class DeviceBuilder implements PartBuilder {
   readonly types = new Map<string, LocalType>();
   /** Multiply-accumulates of the nodes that multiply. */
   readonly nodeMacs = new Map<Node, number>();
+  readonly nodeLevels = new Map<Node, number>();
+  #level = 0;
   macs = 0;
   /** Type of outputs whose first input has none that is known. */
   defaultType: DataType = 'float32';
@@ -49,8 +52,18 @@ export class DeviceBuilder implements PartBuilder {
     return name;
   }
 
+  /** Writes nodes of another level for a while. */
+  atLevel<T>(level: number, write: () => T): T {
+    const before = this.#level;
+    this.#level = level;
+    const result = write();
+    this.#level = before;
+    return result;
+  }
+
   push(node: Node): void {
     this.nodes.push(node);
+    this.nodeLevels.set(node, this.#level);
     if (this.#uncounted > 0) this.nodeMacs.set(node, this.#uncounted);
     this.#uncounted = 0;
   }
@@ -92,6 +105,13 @@ export class DeviceBuilder implements PartBuilder {
   countMacs(count: number): void {
     this.macs += count;
     this.#uncounted += count;
+  }
+
+  /** What a node reads that is neither weight nor constant. */
+  reads(node: Node): readonly string[] {
+    return [...node.inputs, ...capturedNames(node)].filter(
+      (name) => name !== '' && !this.weights.has(name) && !this.constants.has(name),
+    );
   }
 
   fresh(hint: string): string {

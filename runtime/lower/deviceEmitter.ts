@@ -10,6 +10,7 @@ import { StarlingError } from '../../protocol/errors.ts';
 import type { Demands } from './demand.ts';
 import { DeviceBuilder } from './deviceBuilder.ts';
 import { Gatherer } from './gatherer.ts';
+import type { Levels } from './levels.ts';
 import { mergeNeighbours, positionsInOrder } from './orders.ts';
 import type { Placement } from './program.ts';
 import type { NodeFacts, Production, RoomGraph, Wanted } from './roomGraph.ts';
@@ -19,13 +20,15 @@ export class DeviceEmitter {
   readonly gatherer: Gatherer;
   readonly #room: RoomGraph;
   readonly #demands: Demands;
+  readonly #levels: Levels;
   readonly #device: number;
   readonly #shards: readonly number[];
 
-  constructor(room: RoomGraph, demands: Demands, device: number, placement: Placement) {
+  constructor(room: RoomGraph, demands: Demands, levels: Levels, device: number, placement: Placement) {
     this.builder = new DeviceBuilder(room);
-    this.gatherer = new Gatherer(this.builder, room, demands, device, placement.length);
+    this.gatherer = new Gatherer(this.builder, room, demands, levels, device, placement.length);
     this.#room = room;
+    this.#levels = levels;
     this.#demands = demands;
     this.#device = device;
     this.#shards = placement[device] ?? [];
@@ -36,14 +39,16 @@ export class DeviceEmitter {
       for (const wanted of this.#demands.produced(this.#device, output)) {
         // A node with several outputs is made once, whole, for all of them.
         if (this.gatherer.known(output, wanted) !== undefined) continue;
-        this.gatherer.made(output, wanted, this.#emitPart(facts, output, wanted));
+        const level = this.#levels.made(output);
+        const part = this.builder.atLevel(level, () => this.#emitPart(facts, output, wanted));
+        this.gatherer.made(output, wanted, part);
       }
     }
   }
 
   /** The part of an owned value that goes to another device. */
   emitSent(value: string, axis: number, ranges: Ranges): string {
-    return this.gatherer.gather(value, { axis, ranges }).name;
+    return this.gatherer.gatherSent(value, { axis, ranges }).name;
   }
 
   #emitPart(facts: NodeFacts, output: string, wanted: Wanted): LocalInput {

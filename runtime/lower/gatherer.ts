@@ -15,6 +15,7 @@ import {
 } from '../../graph/ranges.ts';
 import type { Demands } from './demand.ts';
 import type { DeviceBuilder } from './deviceBuilder.ts';
+import type { Levels } from './levels.ts';
 import { ascendingPieces, mergeNeighbours, positionsInOrder } from './orders.ts';
 import { type RoomGraph, type Wanted, wantedKey } from './roomGraph.ts';
 
@@ -42,13 +43,22 @@ export class Gatherer {
   readonly #builder: DeviceBuilder;
   readonly #room: RoomGraph;
   readonly #demands: Demands;
+  readonly #levels: Levels;
   readonly #device: number;
   readonly #numDevices: number;
   readonly #local = new Map<string, LocalInput>();
   /** Value -> the parts of it that the device has made, in the order it made them. */
   readonly #made = new Map<string, { readonly held: Ranges; readonly name: string }[]>();
 
-  constructor(builder: DeviceBuilder, room: RoomGraph, demands: Demands, device: number, numDevices: number) {
+  constructor(
+    builder: DeviceBuilder,
+    room: RoomGraph,
+    demands: Demands,
+    levels: Levels,
+    device: number,
+    numDevices: number,
+  ) {
+    this.#levels = levels;
     this.#builder = builder;
     this.#room = room;
     this.#demands = demands;
@@ -72,10 +82,17 @@ export class Gatherer {
 
   gather(value: string, need: Exclude<Need, 'none'>): LocalInput {
     const wanted = this.#room.canonical(value, need);
-    const local = this.#gather(value, wanted);
+    const local = this.#builder.atLevel(this.#levels.read(value), () => this.#gather(value, wanted));
     // Everything along one axis is everything along another: the order is that of the axis asked for.
     const otherAxis = need !== 'whole' && (wanted === 'whole' || wanted.axis !== need.axis);
     return otherAxis ? { name: local.name, order: need.ranges } : local;
+  }
+
+  /** Own indices of a value for another device; made with the value itself, before it counts as exchanged. */
+  gatherSent(value: string, slab: Slab): LocalInput {
+    return this.#builder.atLevel(this.#levels.made(value), () =>
+      this.#join(`${value} sent ${wantedKey(slab)}`, value, slab),
+    );
   }
 
   #gather(value: string, wanted: Wanted): LocalInput {

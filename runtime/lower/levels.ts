@@ -1,81 +1,71 @@
 /**
- * Levels of the graph of all devices, and the stages they give: level(node) = the largest level of what it
- * reads, plus one where the edge crosses devices. Every device computes the same levels, so none waits for
- * another that waits for it.
+ * Levels, and the stages they give. The level of a value counts the exchanged values on the longest way to it, whether
+ * or not a device has to wait for any of them: so it is the same on every device, none waits for another that waits
+ * for it, and all advance exchange by exchange instead of taking turns.
  */
 import type { Node } from '../../graph/graph.ts';
+import type { Demands } from './demand.ts';
 import type { Stage } from './program.ts';
+import type { RoomGraph } from './roomGraph.ts';
+
+export class Levels {
+  readonly #made = new Map<string, number>();
+  readonly #exchanged: ReadonlySet<string>;
+
+  constructor(room: RoomGraph, demands: Demands) {
+    this.#exchanged = demands.exchanged();
+    for (const { node, inputs } of room.facts) {
+      const level = Math.max(0, ...inputs.map((input) => this.read(input)));
+      for (const output of node.outputs) this.#made.set(output, level);
+    }
+  }
+
+  /** Level at which parts of a value are made. */
+  made(value: string): number {
+    return this.#made.get(value) ?? 0;
+  }
+
+  /** Level at which others may read it: after the exchange, where there is one. */
+  read(value: string): number {
+    return this.made(value) + (this.#exchanged.has(value) ? 1 : 0);
+  }
+}
 
 export interface DeviceNodes {
   readonly nodes: readonly Node[];
-  /** Local name of a received tensor -> where it is made. */
-  readonly received: ReadonlyMap<string, { readonly device: number; readonly name: string }>;
+  readonly levels: ReadonlyMap<Node, number>;
   /** Local names that are sent to other devices. */
   readonly sent: ReadonlySet<string>;
   /** Local names that are read from outside: sent, or results for the host. */
   readonly wanted: ReadonlySet<string>;
 }
 
-/** [device] name -> level at which it is there; feeds and constants are there at level 0. */
-export function levelsOf(
-  devices: readonly DeviceNodes[],
-  readsOf: (node: Node) => readonly string[],
-): Map<string, number>[] {
-  const makers = devices.map(({ nodes }) => {
-    const byOutput = new Map<string, Node>();
-    for (const node of nodes) for (const output of node.outputs) byOutput.set(output, node);
-    return byOutput;
-  });
-  const levels = devices.map(() => new Map<string, number>());
-  // Values wait on an explicit stack: deep networks would overflow the call stack.
-  const stack: { device: number; name: string }[] = [];
-  devices.forEach(({ nodes, sent }, device) => {
-    for (const name of [...sent, ...nodes.flatMap(({ outputs }) => outputs)]) stack.push({ device, name });
-  });
-  const dependencies = (device: number, name: string) => {
-    const origin = devices[device]?.received.get(name);
-    if (origin !== undefined) return [{ ...origin, crossing: 1 }];
-    const maker = makers[device]?.get(name);
-    return (maker === undefined ? [] : readsOf(maker)).map((input) => ({ device, name: input, crossing: 0 }));
-  };
-  for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
-    const { device, name } = top;
-    const known = levels[device];
-    if (known?.has(name) === true) {
-      stack.pop();
-      continue;
-    }
-    const needed = dependencies(device, name);
-    const missing = needed.filter((need) => levels[need.device]?.has(need.name) !== true);
-    if (missing.length > 0) {
-      stack.push(...missing);
-      continue;
-    }
-    const level = needed.map((need) => (levels[need.device]?.get(need.name) ?? 0) + need.crossing);
-    known?.set(name, Math.max(0, ...level));
-    stack.pop();
-  }
-  return levels;
-}
-
 /** Divides a device's nodes by level, and each level into what its sends need and the rest. */
-export function stagesOf(
-  device: DeviceNodes,
-  levels: ReadonlyMap<string, number>,
-  readsOf: (node: Node) => readonly string[],
-): Stage[] {
-  const levelOf = (node: Node) => levels.get(node.outputs[0] ?? '') ?? 0;
-  const urgent = new Set<string>();
-  for (const node of device.nodes.toReversed()) {
-    const feedsSend = node.outputs.some((output) => device.sent.has(output) || urgent.has(output));
-    if (!feedsSend) continue;
-    for (const output of node.outputs) urgent.add(output);
-    // Only within the level: what an earlier level made is there already.
-    for (const input of readsOf(node)) if (levels.get(input) === levelOf(node)) urgent.add(input);
+export function stagesOf(device: DeviceNodes, readsOf: (node: Node) => readonly string[]): Stage[] {
+  const levelOf = (node: Node) => device.levels.get(node) ?? 0;
+  const makers = new Map(
+    device.nodes.flatMap((node) => node.outputs.map((output) => [output, node] as const)),
+  );
+  const urgent = new Set<Node>();
+  const hurry = (node: Node) => {
+    const waiting = [node];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      if (urgent.has(next)) continue;
+      urgent.add(next);
+      for (const name of readsOf(next)) {
+        const maker = makers.get(name);
+        // Only within the level: what an earlier level made is there already.
+        if (maker !== undefined && levelOf(maker) === levelOf(node)) waiting.push(maker);
+      }
+    }
+  };
+  for (const name of device.sent) {
+    const maker = makers.get(name);
+    if (maker !== undefined) hurry(maker);
   }
   const groups = new Map<number, Node[]>();
   for (const node of device.nodes) {
-    const order = 2 * levelOf(node) + (node.outputs.some((output) => urgent.has(output)) ? 0 : 1);
+    const order = 2 * levelOf(node) + (urgent.has(node) ? 0 : 1);
     const group = groups.get(order) ?? [];
     group.push(node);
     groups.set(order, group);

@@ -2,15 +2,14 @@
  * Lowers a normalised graph and its division for a placement: one program per device. A device that holds
  * every shard gets the normalised graph itself.
  */
-import { capturedNames } from '../../graph/captures.ts';
-import type { Graph, Node } from '../../graph/graph.ts';
+import type { Graph } from '../../graph/graph.ts';
 import type { Slab } from '../../graph/ops/rule.ts';
 import { size } from '../../graph/ranges.ts';
 import { byteCount } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { Demands } from './demand.ts';
 import { DeviceEmitter } from './deviceEmitter.ts';
-import { levelsOf, stagesOf } from './levels.ts';
+import { Levels, stagesOf } from './levels.ts';
 import type { Division, Feed, Placement, Program, Result, RoomProgram, Transfer } from './program.ts';
 import { RoomGraph } from './roomGraph.ts';
 
@@ -35,8 +34,11 @@ export function lower(graph: Graph, division: Division, placement: Placement): R
   const dense = (division.supports?.size ?? 0) === 0;
   const effective = alone >= 0 && dense ? { ...division, shardings: new Map() } : division;
   const room = new RoomGraph(graph, effective);
-  const demands = new Demands(room, placement);
-  const emitters = placement.map((_, device) => new DeviceEmitter(room, demands, device, placement));
+  const plain = new Demands(room, placement);
+  // Which values are exchanged, and so the levels, does not depend on the parts in which they are made.
+  const levels = new Levels(room, plain);
+  const demands = division.sendFirst === true ? new Demands(room, placement, levels) : plain;
+  const emitters = placement.map((_, device) => new DeviceEmitter(room, demands, levels, device, placement));
   for (const facts of room.facts) for (const emitter of emitters) emitter.emitNode(facts);
   const results = collectResults(room, demands, emitters, placement);
   const transfers = connect(emitters);
@@ -104,50 +106,38 @@ function assemble(
   transfers: readonly Transfer[],
   results: readonly Result[],
 ): RoomProgram {
-  const constant = (device: number, name: string) =>
-    emitters[device]?.builder.weights.has(name) === true ||
-    emitters[device]?.builder.constants.has(name) === true;
-  const devices = emitters.map((emitter, device) => {
-    const sent = new Set(transfers.filter(({ from }) => from === device).map(({ sourceName }) => sourceName));
-    const received = new Map(
-      transfers
-        .filter(({ to }) => to === device)
-        .map(({ targetName, from, sourceName }) => [targetName, { device: from, name: sourceName }]),
-    );
-    const given = results.filter((result) => result.device === device).map(({ name }) => name);
-    return { nodes: emitter.builder.nodes, received, sent, wanted: new Set([...sent, ...given]) };
-  });
-  const readsAt = (device: number) => (node: Node) =>
-    [...node.inputs, ...capturedNames(node)].filter((name) => name !== '' && !constant(device, name));
-  const reads = new Map<Node, readonly string[]>();
-  devices.forEach(({ nodes }, device) => {
-    for (const node of nodes) reads.set(node, readsAt(device)(node));
-  });
-  const readsOf = (node: Node) => reads.get(node) ?? [];
-  const levels = levelsOf(devices, readsOf);
   let feedId = 0;
-  const programs = emitters.map((emitter, device): Program => {
-    const nodes = devices[device];
-    const known = levels[device];
+  const programs = emitters.map(({ builder, gatherer }, device): Program => {
+    const sends = transfers.filter(({ from }) => from === device);
+    const given = results.filter((result) => result.device === device);
+    const sent = new Set(sends.map(({ sourceName }) => sourceName));
     return {
       device,
       shards: placement[device] ?? [],
-      stages: nodes === undefined || known === undefined ? [] : stagesOf(nodes, known, readsOf),
-      feeds: emitter.gatherer.feeds.map(({ value, slab, name }): Feed => {
-        const { dataType = 'float32', dims = [] } = emitter.builder.types.get(name) ?? {};
+      stages: stagesOf(
+        {
+          nodes: builder.nodes,
+          levels: builder.nodeLevels,
+          sent,
+          wanted: new Set([...sent, ...given.map(({ name }) => name)]),
+        },
+        (node) => builder.reads(node),
+      ),
+      feeds: gatherer.feeds.map(({ value, slab, name }): Feed => {
+        const { dataType = 'float32', dims = [] } = builder.types.get(name) ?? {};
         return { id: feedId++, input: value, device, slab, name, dataType, dims };
       }),
-      results: results.filter((result) => result.device === device),
-      sends: transfers.filter(({ from }) => from === device),
+      results: given,
+      sends,
       receives: transfers.filter(({ to }) => to === device),
-      weights: emitter.builder.weights,
-      constants: emitter.builder.constants,
-      types: emitter.builder.types,
-      macs: emitter.builder.macs,
-      nodeMacs: emitter.builder.nodeMacs,
+      weights: builder.weights,
+      constants: builder.constants,
+      types: builder.types,
+      macs: builder.macs,
+      nodeMacs: builder.nodeMacs,
     };
   });
-  const rounds = Math.max(0, ...levels.flatMap((known) => [...known.values()]));
+  const rounds = Math.max(0, ...programs.flatMap(({ stages }) => stages.map(({ level }) => level)));
   const exchangedBytes = transfers.reduce(
     (sum, { dataType, dims }) => sum + (dataType === 'string' ? 0 : byteCount(dataType, dims)),
     0,

@@ -34,8 +34,6 @@ export class RoomGraph {
   readonly graph: Graph;
   readonly values: ReadonlyMap<string, ShapedValue>;
   readonly facts: readonly NodeFacts[];
-  /** Whether what is sent is made in a part of its own, before the rest. */
-  readonly sendFirst: boolean;
   readonly #shardings = new Map<string, Sharding>();
   readonly #supports: ReadonlyMap<string, readonly Ranges[]>;
   readonly #axes = new Map<string, number>();
@@ -44,7 +42,6 @@ export class RoomGraph {
     this.graph = graph;
     this.values = shapedValues(graph);
     this.#supports = division.supports ?? new Map();
-    this.sendFirst = division.sendFirst === true;
     for (const node of graph.nodes) this.#adopt(node, division);
     this.facts = graph.nodes.map((node) => this.#factsOf(node));
   }
