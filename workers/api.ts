@@ -3,7 +3,7 @@
  * The Worker owns the plan's weights, the sessions, the tensor channels and the runs; the page only steers.
  */
 import type { Tensor } from '../graph/tensor.ts';
-import type { BackendInfo, BackendKind } from '../protocol/backendInfo.ts';
+import type { BackendInfo, BackendKind, WasmBase } from '../protocol/backendInfo.ts';
 
 export interface PlacementMessage {
   /** Rises with every change; frames of an older epoch are dropped. */
@@ -50,7 +50,7 @@ export interface DeviceApi {
     readonly backend: BackendKind | 'auto';
     readonly threads: number;
     /** Directory (URL) that holds the runtime's .mjs and .wasm pair. */
-    readonly wasmBase: string;
+    readonly wasmBase: WasmBase;
   }): Promise<BackendInfo>;
   /** Fetches plan.json, checks its version and hash, returns what the page needs to show and to place. */
   openPlan(source: PlanSource): Promise<PlanSummary>;
