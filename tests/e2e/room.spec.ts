@@ -31,6 +31,9 @@ test('two tabs hold two shards each and give the same answer, from whichever tab
   const a = await openTab(context, site, 'two');
   const b = await openTab(context, site, 'two');
   for (const page of [a, b]) await expectShards(page, ['0,1', '2,3']);
+  const paths = () =>
+    a.evaluate(async () => (await globalThis.starling.room).devices.map(({ path }) => path).toSorted());
+  await expect.poll(paths).toEqual(['direct', null]);
   for (const page of [a, b, a]) {
     const [run] = await runInPage(page, [2]);
     expect(run).toMatchObject({ devices: 2, restarts: 0 });
