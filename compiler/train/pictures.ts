@@ -1,5 +1,5 @@
 /** Batches of labelled pictures for a classifier, with the usual augmentation; the same for the same random numbers. */
-import { float32Tensor, type Tensor } from '../../graph/tensor.ts';
+import { elementCount, float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
 
 export interface Pictures {
   readonly count: number;
@@ -79,4 +79,16 @@ export function indicesOfStep(
   }
   const start = (step % stepsPerEpoch) * batch;
   return [...order.subarray(start, start + batch)];
+}
+
+/** How many rows of the logits are largest at the label. */
+export function countCorrect(logits: Tensor, { labels }: Pictures, indices: readonly number[]): number {
+  const values = float32View(logits);
+  const classes = elementCount(logits.dims.slice(1));
+  return indices.filter((index, row) => {
+    const scores = values.subarray(row * classes, (row + 1) * classes);
+    return (
+      scores.indexOf(scores.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)) === labels[index]
+    );
+  }).length;
 }

@@ -4,76 +4,24 @@
  */
 import type { Graph } from '../../graph/graph.ts';
 import { seededRandom } from '../../graph/random.ts';
-import { elementCount, float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
+import { float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
-import type { Backend } from '../../runtime/backend.ts';
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
-import { applyMasks, type ExchangedValue, type Kept, keptRatio } from './exchangedValues.ts';
-import type { LossTerm } from './losses.ts';
-import { type RateSchedule, rateAt, type SgdOptions, sgdStep } from './optimiser.ts';
+import { labelInput, lossTerms, teacherInput } from './classifierLoss.ts';
+import { applyMasks, keptRatio } from './exchangedValues.ts';
+import { rateAt, sgdStep } from './optimiser.ts';
 import { effectiveWeight, type Parameter, parametersOf, weightNames } from './parameters.ts';
-import { indicesOfStep, labelBatch, type Pictures, pictureBatch } from './pictures.ts';
+import { countCorrect, indicesOfStep, labelBatch, type Pictures, pictureBatch } from './pictures.ts';
 import { createRunner, type GraphRunner } from './runGraph.ts';
-import { keepAt, scoreFeatures, type ThinningSchedule, thin } from './thinning.ts';
+import { keepAt, scoreFeatures, thin } from './thinning.ts';
+import type { StepReport, Trainer, TrainerOptions } from './trainerTypes.ts';
 import { type Moments, type StepGraph, stepGraph, weightsAsInputs, withMoments } from './trainingGraph.ts';
-
-export interface TrainerOptions {
-  readonly backend: Backend;
-  /**
-   * Normalised, with one input of pictures [batch, 3, size, size] and one output of logits [batch, classes]; its
-   * batch normalisations use the batch's statistics in training.
-   */
-  readonly graph: Graph;
-  /** Gives the logits that are imitated, for the same input; without one only labels count. */
-  readonly teacher?: Graph;
-  readonly pictures: Pictures;
-  /** What shards exchange, thinned in place; absent where the model is not divided. */
-  readonly exchanges?: readonly ExchangedValue[];
-  readonly thinning?: ThinningSchedule;
-  readonly loss: {
-    readonly labelWeight: number;
-    readonly smoothing: number;
-    readonly teacherWeight: number;
-    readonly temperature: number;
-  };
-  readonly optimiser: SgdOptions;
-  readonly rate: RateSchedule;
-  /** Share of the running statistics that one batch replaces. */
-  readonly statisticsMomentum: number;
-  readonly seed: number;
-}
-
-export interface StepReport {
-  /** Steps done, this one included. */
-  readonly step: number;
-  readonly loss: number;
-  /** Of the gradients, before clipping. */
-  readonly gradientNorm: number;
-  readonly rate: number;
-  /** Share of the batch classified correctly, augmented as it was. */
-  readonly accuracy: number;
-  readonly kept: Kept;
-}
-
-export interface Trainer {
-  readonly step: number;
-  /** Throws SESSION_FAILED. */
-  trainStep(): Promise<StepReport>;
-  /** Share of the pictures that the network as it stands classifies correctly; a last, partial batch counts too. */
-  evaluate(pictures: Pictures): Promise<number>;
-  save(): Uint8Array;
-  /** Goes on exactly where the checkpoint was saved. Throws FILE_UNREADABLE for one of another model. */
-  restore(checkpoint: Uint8Array): void;
-  /** The graph with the weights as they are now (thinned out ones are 0) and the running statistics. */
-  trainedGraph(): Graph;
-  release(): Promise<void>;
-}
 
 /** Throws MODEL_UNSUPPORTED where the graph cannot be trained, or is no classifier of such pictures. */
 export async function createTrainer(options: TrainerOptions): Promise<Trainer> {
   const { backend, graph, teacher, exchanges = [] } = options;
   const [input, output] = [onlyName(graph.inputs, 'input'), onlyName(graph.outputs, 'output')];
-  const step = stepGraph(graph, lossTerms(options, output), weightNames(graph));
+  const step = stepGraph(graph, lossTerms(options.loss, output), weightNames(graph));
   const running = graph.nodes.flatMap(({ opType, inputs }) =>
     opType === 'BatchNormalization' ? inputs.slice(3) : [],
   );
@@ -96,31 +44,6 @@ export async function createTrainer(options: TrainerOptions): Promise<Trainer> {
       output: teacher === undefined ? '' : onlyName(teacher.outputs, 'output'),
     },
   });
-}
-
-const labelInput = 'training/labels';
-const teacherInput = 'training/teacher';
-
-function lossTerms({ loss, teacher }: TrainerOptions, output: string): readonly LossTerm[] {
-  const { labelWeight, teacherWeight, smoothing, temperature } = loss;
-  const labels: LossTerm = {
-    type: 'cross-entropy',
-    output,
-    target: labelInput,
-    weight: labelWeight,
-    smoothing,
-  };
-  const imitation: LossTerm = {
-    type: 'distillation',
-    output,
-    target: teacherInput,
-    weight: teacherWeight,
-    temperature,
-  };
-  return [
-    ...(labelWeight > 0 ? [labels] : []),
-    ...(teacher !== undefined && teacherWeight > 0 ? [imitation] : []),
-  ];
 }
 
 function onlyName(list: Graph['inputs'], what: string): string {
@@ -328,16 +251,4 @@ class ClassifierTrainer implements Trainer {
       [...this.#parts.moments].map(([value, output]) => [value, float32View(outputs.get(output))]),
     );
   }
-}
-
-/** How many rows of the logits are largest at the label. */
-function countCorrect(logits: Tensor, { labels }: Pictures, indices: readonly number[]): number {
-  const values = float32View(logits);
-  const classes = elementCount(logits.dims.slice(1));
-  return indices.filter((index, row) => {
-    const scores = values.subarray(row * classes, (row + 1) * classes);
-    return (
-      scores.indexOf(scores.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)) === labels[index]
-    );
-  }).length;
 }
