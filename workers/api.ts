@@ -4,6 +4,7 @@
  */
 import type { Tensor } from '../graph/tensor.ts';
 import type { BackendInfo, BackendKind, WasmBase } from '../protocol/backendInfo.ts';
+import type { RunTimeline } from '../protocol/timeline.ts';
 
 export interface PlacementMessage {
   /** Rises with every change; frames of an older epoch are dropped. */
@@ -41,6 +42,8 @@ export interface RunStats {
 export interface RunResult {
   readonly outputs: Readonly<Record<string, Tensor>>;
   readonly stats: RunStats;
+  /** Where it was asked for. */
+  readonly timeline?: RunTimeline;
 }
 
 /** Device id of this Worker is given once; all methods reject with a StarlingError's code and message. */
@@ -63,7 +66,11 @@ export interface DeviceApi {
   connect(deviceId: string, channel: unknown): Promise<void>;
   disconnect(deviceId: string): Promise<void>;
   /** On the host only: feeds the inputs, waits for all outputs. Rejects RUN_TIMEOUT, PEER_LOST, RUN_ABORTED. */
-  run(runId: number, inputs: Readonly<Record<string, Tensor>>): Promise<RunResult>;
+  run(
+    runId: number,
+    inputs: Readonly<Record<string, Tensor>>,
+    options?: { readonly timeline: boolean },
+  ): Promise<RunResult>;
   /** Ends a run everywhere; its pending call rejects with RUN_ABORTED. */
   abort(runId: number): Promise<void>;
   unload(): Promise<void>;
