@@ -4,6 +4,7 @@ import { compile } from './commands/compile.ts';
 import { importTfjs } from './commands/importTfjs.ts';
 import { inspect } from './commands/inspect.ts';
 import { lower } from './commands/lower.ts';
+import { train } from './commands/train.ts';
 import { verify } from './commands/verify.ts';
 
-export const commands: readonly Command[] = [importTfjs, compile, inspect, lower, verify];
+export const commands: readonly Command[] = [importTfjs, compile, inspect, lower, verify, train];
