@@ -157,14 +157,11 @@ export class Room {
     });
     this.#coordinator.describe({ name: label, backend });
     death.tell = (error) => this.#end(error);
-    this.#endings.push(
-      signaling.subscribe((event) => {
-        if (event.type === 'reconnecting') this.#signal('reconnecting', event.error.message);
-        else if (event.type === 'reconnected') this.#signal('open', 'The signaling server is back.');
-        else if (event.type === 'refused') this.#emitter.emit({ type: 'warning', error: event.error });
-        else if (event.type === 'closed' && event.error !== null) this.#end(event.error);
-      }),
-    );
+    // Events since the joining go to the first subscriber, offers among them: that must be the mesh, which
+    // subscribes in the microtask before this one.
+    queueMicrotask(() => {
+      if (this.#left === null) this.#endings.push(this.#watchSignaling());
+    });
     this.#endings.push(
       watchLifecycle(
         { document, window, mobile: isMobile(userAgent) },
@@ -288,8 +285,16 @@ export class Room {
 
   // --- events ------------------------------------------------------------------------------------------
 
-  #signal(state: 'open' | 'reconnecting', message: string): void {
-    this.#emitter.emit({ type: 'signaling', state, message });
+  #watchSignaling(): () => void {
+    return this.#signaling.subscribe((event) => {
+      if (event.type === 'reconnecting') {
+        this.#emitter.emit({ type: 'signaling', state: 'reconnecting', message: event.error.message });
+      } else if (event.type === 'reconnected') {
+        this.#emitter.emit({ type: 'signaling', state: 'open', message: 'The signaling server is back.' });
+      } else if (event.type === 'refused') {
+        this.#emitter.emit({ type: 'warning', error: event.error });
+      } else if (event.type === 'closed' && event.error !== null) this.#end(event.error);
+    });
   }
 
   /** Once for all changes of one task, and only if there is something new to see. */
