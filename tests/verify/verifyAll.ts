@@ -16,6 +16,7 @@ import { currentCommit, type Entry, resumeFrom, writeResults } from './results.t
 import { tolerance, verifyEntry } from './verifyEntry.ts';
 
 const seed = 1;
+const commit = currentCommit();
 
 const { values } = parseArgs({
   options: {
@@ -80,7 +81,7 @@ async function verifyModel(model: VerifyModel, plans: readonly MatrixPlan[], don
     );
     writeResults(values.out, {
       date: new Date().toISOString().slice(0, 10),
-      commit: currentCommit(),
+      commit,
       tolerance,
       entries: [...done.values()],
     });
