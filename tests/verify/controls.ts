@@ -1,5 +1,4 @@
 /** Negative controls: a room with one fault must fail `verify`, else `verify` shows nothing. */
-import type { DivisionAxis } from '../../compiler/compile.ts';
 import { verifyPlan } from '../../compiler/measure/verify.ts';
 import { seededRandom } from '../../graph/random.ts';
 import { elementCount } from '../../graph/tensor.ts';
@@ -15,13 +14,14 @@ import {
   swappedFeatures,
 } from '../support/faults.ts';
 import type { CompiledPlan } from './compilePlan.ts';
+import type { MatrixPlan } from './matrix.ts';
 import type { VerifyModel } from './models.ts';
 
 export type ControlKind = 'swapped features' | 'dropped exchange' | 'wrong weight part' | 'shifted halo';
 
-export function controlsOf(axis: DivisionAxis): readonly ControlKind[] {
+export function controlsOf({ model, axis }: Pick<MatrixPlan, 'model' | 'axis'>): readonly ControlKind[] {
   const always: readonly ControlKind[] = ['swapped features', 'dropped exchange', 'wrong weight part'];
-  return axis === 'rows' ? [...always, 'shifted halo'] : always;
+  return axis === 'rows' && model.halos ? [...always, 'shifted halo'] : always;
 }
 
 const placement = [[0], [1]];
@@ -35,15 +35,12 @@ export interface ControlInput {
   readonly seed: number;
 }
 
-/**
- * The relative error that `verify` finds with the fault; undefined where the plan holds nothing of this kind to spoil.
- * Throws where the fault never happened.
- */
-export async function runControl(kind: ControlKind, input: ControlInput): Promise<number | undefined> {
+/** The relative error that `verify` finds with the fault. Throws where the fault never happened. */
+export async function runControl(kind: ControlKind, input: ControlInput): Promise<number> {
   const { compiled, bytes, backend, model, seed } = input;
   const room = lower(compiled.plan.model.graph, compiled.plan.division, placement);
   const wrong = faults[kind](input, room);
-  if (wrong === undefined) return undefined;
+  if (wrong === undefined) throw new Error(`The plan of ${model.name} has nothing for ${kind}.`);
   const { relativeError } = await verifyPlan({
     plan: compiled.plan,
     weights: compiled.weights,

@@ -13,7 +13,7 @@ interface Head {
 
 export type Entry =
   | (Head & { readonly kind: 'division' } & EntryResult)
-  | (Head & { readonly kind: 'control'; readonly relativeError: number | null })
+  | (Head & { readonly kind: 'control'; readonly relativeError: number })
   | (Head & { readonly kind: 'error'; readonly error: string });
 
 export interface Results {
