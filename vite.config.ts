@@ -36,6 +36,28 @@ function ortFilesPlugin(folder: string): Plugin {
   };
 }
 
+const token = '__starling_ort_file__/';
+
+/**
+ * Names each of onnxruntime-web's files in the library as `new URL("ort/NAME", import.meta.url)`: the one form that
+ * every bundler of a consumer recognises, so that it takes the files along without being told. Written into the
+ * finished chunk, because this build would inline them.
+ */
+function ortAddressesPlugin(): Plugin {
+  const addresses = Object.fromEntries(ortFileNames.map((name) => [name, token + name]));
+  return {
+    name: 'starling-ort-addresses',
+    transform(_code, id) {
+      if (!id.endsWith('/web/defaultWasmBase.ts')) return null;
+      return { code: `export const defaultWasmBase = () => (${JSON.stringify(addresses)});`, map: null };
+    },
+    renderChunk(code) {
+      const quoted = new RegExp(`(["'\`])${token}([^"'\`]+)\\1`, 'g');
+      return { code: code.replace(quoted, 'new URL("ort/$2", import.meta.url).href'), map: null };
+    },
+  };
+}
+
 /** Isolation, which threads need; the product's own server sends the same. */
 const headers = {
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -49,7 +71,7 @@ export default defineConfig(({ mode }) => {
     base: './',
     publicDir: library ? false : 'public',
     server: { headers },
-    plugins: [ortFilesPlugin(library ? 'ort' : 'assets/ort')],
+    plugins: [ortFilesPlugin(library ? 'ort' : 'assets/ort'), ...(library ? [ortAddressesPlugin()] : [])],
     worker: {
       format: 'es',
       rollupOptions: { output: { entryFileNames: library ? 'device.worker.js' : 'assets/[name]-[hash].js' } },

@@ -3,7 +3,7 @@
  * not decided here: that takes a measurement on the model.
  */
 
-import type { BackendInfo, BackendKind } from '../protocol/backendInfo.ts';
+import type { BackendInfo, BackendKind, WasmBase } from '../protocol/backendInfo.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import type { Backend } from '../runtime/backend.ts';
 import { createHeapBackend } from './ortHeap.ts';
@@ -14,8 +14,8 @@ export interface BackendRequest {
   readonly backend: BackendKind | 'auto';
   /** Threads wished for; one is used where SharedArrayBuffer is missing. */
   readonly threads: number;
-  /** Directory (absolute URL) of onnxruntime-web's files; not needed in Node. */
-  readonly wasmBase?: string | undefined;
+  /** Where onnxruntime-web's files lie; not needed in Node. */
+  readonly wasmBase?: WasmBase | undefined;
 }
 
 export interface ChosenBackend {
@@ -80,7 +80,7 @@ export function chooseThreads(
 /** The backend, or why there is none. */
 async function createGpu(
   { requestAdapter, secureContext }: Surroundings,
-  wasmBase: string | undefined,
+  wasmBase: WasmBase | undefined,
 ): Promise<{ backend: Backend; float16: boolean } | string> {
   if (requestAdapter === null) {
     return secureContext ? 'this browser has no WebGPU' : 'WebGPU needs https or localhost';
@@ -104,7 +104,7 @@ interface WasmBackend {
   readonly setback: readonly string[];
 }
 
-async function createWasm(threads: number, wasmBase: string | undefined): Promise<WasmBackend> {
+async function createWasm(threads: number, wasmBase: WasmBase | undefined): Promise<WasmBackend> {
   const heap = async (count: number, setback: readonly string[]): Promise<WasmBackend> => {
     return { backend: await createHeapBackend({ threads: count, wasmBase }), threads: count, setback };
   };

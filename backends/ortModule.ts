@@ -2,6 +2,7 @@
  * The one file that knows where onnxruntime-web lies and how it is loaded: its bare emscripten module,
  * and its public API for the backends that have no access to the heap. It runs nothing.
  */
+import type { WasmBase } from '../protocol/backendInfo.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import { limits } from '../protocol/limits.ts';
 
@@ -80,10 +81,9 @@ export interface OrtModule {
 
 export interface OrtLocation {
   /**
-   * Directory (absolute URL) that holds onnxruntime-web's files. Without it they are resolved from
-   * node_modules, which only Node can do.
+   * Where onnxruntime-web's files lie. Without it they are resolved from node_modules, which only Node can do.
    */
-  readonly wasmBase?: string | undefined;
+  readonly wasmBase?: WasmBase | undefined;
 }
 
 export interface OrtModuleOptions extends OrtLocation {
@@ -101,8 +101,11 @@ export async function createOrtModule(options: OrtModuleOptions = {}): Promise<O
     addressOf('ort-wasm-simd-threaded.mjs', 'onnxruntime-web/ort-wasm-simd-threaded.mjs', options),
   );
   try {
-    // Without locateFile the glue asks for the .wasm beside itself, which is where the pair lies.
-    const module = await withinStartTime(factory({ numThreads: threads }));
+    // Without locateFile the glue asks for the .wasm beside itself, which is where the pair lies in a directory.
+    const { wasmBase } = options;
+    const locate =
+      typeof wasmBase === 'object' ? { locateFile: (name: string) => wasmBase[name] ?? name } : {};
+    const module = await withinStartTime(factory({ numThreads: threads, ...locate }));
     if (module._OrtInit(threads, ortLogSeverity) !== 0) throw new Error('OrtInit failed');
     return module;
   } catch (thrown) {
@@ -119,7 +122,15 @@ export async function loadOrtApi(kind: OrtApiKind, options: OrtModuleOptions = {
   api.env.logLevel = 'fatal';
   api.env.wasm.initTimeout = limits.runtimeStartMs;
   api.env.wasm.numThreads = options.threads ?? 1;
-  if (options.wasmBase !== undefined) api.env.wasm.wasmPaths = directory(options.wasmBase);
+  const { wasmBase } = options;
+  if (typeof wasmBase === 'string') api.env.wasm.wasmPaths = directory(wasmBase);
+  else if (wasmBase !== undefined) {
+    const [, mjs, wasm] = ortFiles[kind].map((file) => addressOf(file, '', options));
+    api.env.wasm.wasmPaths = {
+      ...(mjs === undefined ? {} : { mjs }),
+      ...(wasm === undefined ? {} : { wasm }),
+    };
+  }
   return api;
 }
 
@@ -138,12 +149,14 @@ async function withinStartTime<T>(starting: Promise<T>): Promise<T> {
 }
 
 function addressOf(file: string, nodeSpecifier: string, { wasmBase }: OrtLocation): string {
-  if (wasmBase !== undefined) return new URL(file, directory(wasmBase)).href;
+  if (typeof wasmBase === 'string') return new URL(file, directory(wasmBase)).href;
+  const address = wasmBase?.[file];
+  if (address !== undefined) return address;
   const { process } = globalThis as { process?: { versions?: { node?: string } } };
   if (process?.versions?.node !== undefined) return import.meta.resolve(nodeSpecifier);
   throw new StarlingError(
     'BACKEND_UNAVAILABLE',
-    'Expected the directory of onnxruntime-web’s files as wasmBase, got none; only Node finds them by itself.',
+    `Expected the place of onnxruntime-web’s ${file} as wasmBase, got none; only Node finds it by itself.`,
   );
 }
 

@@ -11,9 +11,17 @@ export interface LabelledImage {
 
 /** Every `step`-th picture, in the order of the classes. */
 export async function* imagenetSamples(folder: string, step = 1): AsyncGenerator<LabelledImage> {
-  const names = (await readdir(folder)).filter((name) => /^\d+\.jpg$/.test(name)).sort();
+  const names = await pictureNames(folder);
   for (let i = 0; i < names.length; i += step) {
     const name = names[i] ?? '';
     yield { label: Number.parseInt(name, 10), image: decodeImage(await readFile(join(folder, name)), name) };
   }
+}
+
+async function pictureNames(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => /^\d+\.jpg$/.test(name)).sort();
+}
+
+export async function countImagenetSamples(folder: string): Promise<number> {
+  return (await pictureNames(folder)).length;
 }

@@ -2,6 +2,12 @@
 
 export type BackendKind = 'wasm' | 'webgpu';
 
+/**
+ * Where onnxruntime-web's files lie: a directory (absolute URL), or, where a bundler has given them names of its own,
+ * the absolute address of each by its original name.
+ */
+export type WasmBase = string | Readonly<Record<string, string>>;
+
 export interface BackendInfo {
   readonly kind: BackendKind;
   readonly threads: number;

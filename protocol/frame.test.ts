@@ -18,7 +18,7 @@ const u32 = fc.integer({ min: 0, max: 0xffffffff });
 
 const tensorFrame: fc.Arbitrary<TensorFrame> = fc
   .record({
-    kind: fc.constantFrom('tensor' as const, 'input' as const, 'output' as const),
+    kind: fc.constantFrom('tensor' as const, 'input' as const, 'output' as const, 'recorded' as const),
     epoch: u32,
     run: u32,
     transfer: u32,
@@ -70,6 +70,7 @@ describe('encodeFrame and decodeFrame', () => {
       { kind: 'helloAck' },
       { kind: 'ping', sequence: 0xffffffff },
       { kind: 'pong', sequence: 0 },
+      { kind: 'record', epoch: 3, run: 4 },
       ...abortReasons.map((reason): Frame => ({ kind: 'abort', epoch: 3, run: 4, reason })),
     ];
     for (const frame of frames) expect(encodeFrame(frame).map(decodeFrame)).toEqual([{ ok: true, frame }]);
@@ -125,7 +126,7 @@ describe('decodeFrame', () => {
       ['short', exampleMessage((v) => v.setUint8(25, 14))],
       ['magic', exampleMessage((v) => v.setUint8(0, 0))],
       ['version', exampleMessage((v) => v.setUint8(2, 2))],
-      ['kind', exampleMessage((v) => v.setUint8(3, 8))],
+      ['kind', exampleMessage((v) => v.setUint8(3, 200))],
       [
         'kind',
         new Uint8Array(encodeFrame({ kind: 'abort', epoch: 1, run: 1, reason: 'RUN_FAILED' })[0] ?? []).fill(

@@ -23,7 +23,18 @@ const magic = 0x4c53;
 const fixedBytes = 28;
 
 /** The order is the wire's; new kinds go to the end. */
-const kinds = ['hello', 'helloAck', 'ping', 'pong', 'abort', 'tensor', 'input', 'output'] as const;
+const kinds = [
+  'hello',
+  'helloAck',
+  'ping',
+  'pong',
+  'abort',
+  'tensor',
+  'input',
+  'output',
+  'record',
+  'recorded',
+] as const;
 type Kind = (typeof kinds)[number];
 
 /** Why a run ends early; the order is the wire's. */
@@ -37,11 +48,14 @@ export const abortReasons = [
 export type AbortReason = (typeof abortReasons)[number];
 
 export interface TensorHeader {
-  /** A value between devices, an input from the host, or an output to the host. */
-  readonly kind: 'tensor' | 'input' | 'output';
+  /**
+   * A value between devices, an input from the host, an output to the host, or what a device noted of a run, also to
+   * the host (see timelineRecorder.ts).
+   */
+  readonly kind: 'tensor' | 'input' | 'output' | 'recorded';
   readonly epoch: number;
   readonly run: number;
-  /** Both ends number transfers alike when they lower; for an input or output, its index in the graph. */
+  /** Both ends number transfers alike when they lower; for an input or output, its index in the graph; else 0. */
   readonly transfer: number;
   readonly dataType: WireType;
   readonly dims: readonly number[];
@@ -69,10 +83,21 @@ export interface AbortFrame {
   readonly reason: AbortReason;
 }
 
+/** Asks a device to note what it does for a run. */
+export interface RecordFrame {
+  readonly kind: 'record';
+  readonly epoch: number;
+  readonly run: number;
+}
+
+/** What a link carries for those who use it; the other frames are its own. */
+export type RunFrame = TensorFrame | AbortFrame | RecordFrame;
+
 export type ControlFrame =
   | { readonly kind: 'hello' | 'helloAck' }
   | { readonly kind: 'ping' | 'pong'; readonly sequence: number }
-  | AbortFrame;
+  | AbortFrame
+  | RecordFrame;
 
 export type Frame = ControlFrame | TensorFrame;
 
@@ -156,7 +181,7 @@ export function decodeFrame(bytes: Uint8Array): Decoded {
   const epoch = view.getUint32(4, true);
   const run = view.getUint32(8, true);
   const transfer = view.getUint32(12, true);
-  if (kind !== 'tensor' && kind !== 'input' && kind !== 'output') {
+  if (kind !== 'tensor' && kind !== 'input' && kind !== 'output' && kind !== 'recorded') {
     if (bytes.byteLength !== headerBytes(0)) return drop('length');
     const frame = control(kind, epoch, run, transfer);
     return frame === undefined ? drop('kind') : { ok: true, frame };
@@ -233,6 +258,9 @@ function encodeControl(frame: ControlFrame): Uint8Array<ArrayBuffer> {
     case 'abort':
       writeFixed(message, 'abort', frame.epoch, frame.run, abortReasons.indexOf(frame.reason));
       break;
+    case 'record':
+      writeFixed(message, 'record', frame.epoch, frame.run, 0);
+      break;
     default:
       writeFixed(message, frame.kind, 0, 0, frame.sequence);
   }
@@ -249,5 +277,6 @@ function control(
     const reason = abortReasons[third];
     return reason === undefined ? undefined : { kind, epoch, run, reason };
   }
+  if (kind === 'record') return { kind, epoch, run };
   return kind === 'ping' || kind === 'pong' ? { kind, sequence: third } : { kind };
 }

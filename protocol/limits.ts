@@ -54,6 +54,9 @@ export const limits = {
   linkLostMs: 30_000,
   /** Frames of one peer that are remembered as complete, so that a repeated part is known as such. */
   finishedFrames: 4096,
+  /** Rows of what a device noted of one run, and how long the host waits for it after the run. */
+  recordRows: 65_536,
+  recordMs: 1_000,
   /** Dimensions of a tensor. */
   tensorRank: 16,
   shards: 32,

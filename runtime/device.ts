@@ -9,10 +9,11 @@ import {
   type AbortFrame,
   type AbortReason,
   abortReasons,
-  type TensorFrame,
+  type RunFrame,
   type TensorHeader,
 } from '../protocol/frame.ts';
 import { limits } from '../protocol/limits.ts';
+import type { RunTimeline } from '../protocol/timeline.ts';
 import type { WireType } from '../protocol/wireType.ts';
 import type { Backend } from './backend.ts';
 import type { MessageChannelLike } from './channel.ts';
@@ -25,6 +26,8 @@ import { loadProgram } from './loadProgram.ts';
 import { lower } from './lower/lower.ts';
 import type { Division, Result, RoomProgram } from './lower/program.ts';
 import type { Verdict } from './reassembly.ts';
+import { RunRecords } from './runRecords.ts';
+import { type DeviceRecord, packRecord, unpackRecord } from './timelineRecorder.ts';
 import { warmUp } from './warmUp.ts';
 import { buildBlob, type WeightSource } from './weights/blob.ts';
 
@@ -57,6 +60,14 @@ export interface DeviceRunResult {
     readonly receivedBytes: number;
     readonly rounds: number;
   };
+  /** Where it was asked for. */
+  readonly timeline?: RunTimeline;
+}
+
+export interface DeviceRunOptions {
+  readonly timeoutMs?: number;
+  /** Notes when each stage ran and each transfer travelled; the answer waits for the devices' notes. */
+  readonly timeline?: boolean;
 }
 
 export interface DeviceOptions {
@@ -93,9 +104,11 @@ export class Device {
   readonly #links = new Map<string, Link>();
   readonly #epochs = new Map<number, Epoch>();
   readonly #hosted = new Map<number, HostedRun>();
+  readonly #records: RunRecords;
 
   constructor(options: DeviceOptions) {
     this.#options = options;
+    this.#records = new RunRecords(options.clock);
   }
 
   /** Resolves when both ends hear each other. Rejects PEER_UNREACHABLE or PROTOCOL_VERSION. */
@@ -153,6 +166,7 @@ export class Device {
       deliveries: {
         sendTransfer: (run, { id, to }, tensor) => this.#send(epoch, to, 'tensor', run, id, tensor),
         sendResult: (run, result, tensor) => this.#sendResult(epoch, run, result, tensor),
+        recorded: (run, record) => this.#recorded(epoch, run, record),
         failed: (run, error) => this.#failed(epoch, run, error),
       },
     });
@@ -182,7 +196,7 @@ export class Device {
   run(
     runId: number,
     inputs: Readonly<Record<string, Tensor>>,
-    timeoutMs: number = limits.runMs,
+    { timeoutMs = limits.runMs, timeline = false }: DeviceRunOptions = {},
   ): Promise<DeviceRunResult> {
     const newest = Math.max(...this.#epochs.keys());
     const epoch = this.#epochs.get(newest);
@@ -212,11 +226,15 @@ export class Device {
         feedBytes: 0,
       };
       this.#hosted.set(runId, run);
+      if (timeline) this.#startRecords(epoch, runId);
       for (const { feed, tensor } of cutFeeds(epoch.room, inputs)) {
         if (this.#isSelf(epoch, feed.device)) epoch.executor.deliver('input', runId, feed.id, tensor);
         else {
-          run.feedBytes += tensor.data.byteLength;
-          this.#send(epoch, feed.device, 'input', runId, feed.id, tensor).catch((thrown: unknown) =>
+          const bytes = tensor.data.byteLength;
+          run.feedBytes += bytes;
+          const sent = this.#send(epoch, feed.device, 'input', runId, feed.id, tensor);
+          this.#records.recorder(runId)?.queued('input', feed.id, bytes, sent);
+          sent.catch((thrown: unknown) =>
             this.#abort(runId, 'PEER_LOST', StarlingError.from(thrown, 'PEER_LOST')),
           );
         }
@@ -252,22 +270,29 @@ export class Device {
         ? 'accept'
         : 'unasked';
     }
+    if (header.kind === 'recorded') return this.#records.expects(header, from) ? 'accept' : 'unasked';
     if (header.kind === 'input' && peer !== epoch.placement.host) return 'unasked';
     const sender = epoch.executor.program.receives.find(({ id }) => id === header.transfer)?.from;
     if (header.kind === 'tensor' && sender !== from) return 'unasked';
     return epoch.executor.expects(header);
   }
 
-  #receive(peer: string, frame: TensorFrame | AbortFrame): void {
+  #receive(peer: string, frame: RunFrame): void {
     const epoch = this.#epochs.get(frame.epoch);
     if (epoch === undefined) return;
     if (frame.kind === 'abort') {
       this.#aborted(peer, epoch, frame);
       return;
     }
+    if (frame.kind === 'record') {
+      if (peer === epoch.placement.host) epoch.executor.record(frame.run);
+      return;
+    }
     const tensor: Tensor = { dataType: frame.dataType, dims: frame.dims, data: frame.data };
     if (frame.kind === 'output') this.#collect(frame.run, frame.transfer, tensor);
-    else epoch.executor.deliver(frame.kind, frame.run, frame.transfer, tensor);
+    else if (frame.kind === 'recorded') {
+      this.#records.put(frame.run, epoch.placement.devices.indexOf(peer), unpackRecord(tensor));
+    } else epoch.executor.deliver(frame.kind, frame.run, frame.transfer, tensor);
   }
 
   #aborted(peer: string, epoch: Epoch, { run, reason }: AbortFrame): void {
@@ -309,7 +334,10 @@ export class Device {
   #collect(runId: number, id: number, tensor: Tensor, own = false): void {
     const run = this.#hosted.get(runId);
     if (run === undefined) return;
-    if (!own) run.resultBytes += tensor.data.byteLength;
+    if (!own) {
+      run.resultBytes += tensor.data.byteLength;
+      this.#records.recorder(runId)?.arrived('output', id, tensor.data.byteLength);
+    }
     run.collector.put(id, tensor);
     this.#finishIfComplete(runId, run);
   }
@@ -320,7 +348,7 @@ export class Device {
     run.cancelTimeout();
     const totalMs = this.#options.clock.now() - run.startedMs;
     const own = run.epoch.executor.end(runId);
-    run.resolve({
+    const result = {
       outputs: run.collector.outputs(),
       stats: {
         totalMs,
@@ -330,7 +358,34 @@ export class Device {
         receivedBytes: own.receivedBytes + run.resultBytes,
         rounds: run.epoch.room.rounds,
       },
-    });
+    };
+    const { room, placement } = run.epoch;
+    const noted = this.#records.join(runId, run.startedMs, totalMs, { room, ...placement });
+    noted.then(
+      (timeline) => run.resolve(timeline === undefined ? result : { ...result, timeline }),
+      run.reject,
+    );
+  }
+
+  #startRecords({ executor, placement: { epoch, devices } }: Epoch, run: number): void {
+    const recorder = executor.record(run);
+    if (recorder === undefined) return;
+    this.#records.start(run, devices.length, recorder);
+    // A peer that cannot be told is gone, and its runs with it.
+    for (const peer of devices) {
+      this.#links
+        .get(peer)
+        ?.send({ kind: 'record', epoch, run })
+        .catch(() => {});
+    }
+  }
+
+  /** This device is done with a run that is recorded. */
+  #recorded(epoch: Epoch, run: number, record: DeviceRecord): void {
+    const host = epoch.placement.devices.indexOf(epoch.placement.host);
+    if (this.#isSelf(epoch, host)) this.#records.put(run, host, record);
+    // Nobody waits for it but the chart.
+    else this.#send(epoch, host, 'recorded', run, 0, packRecord(record)).catch(() => {});
   }
 
   /** Something of a run failed here: the host hears of it, or if this is the host, everybody does. */
@@ -347,6 +402,7 @@ export class Device {
     this.#hosted.delete(runId);
     run.cancelTimeout();
     run.epoch.executor.end(runId);
+    this.#records.drop(runId);
     for (const peer of run.epoch.placement.devices) {
       if (peer !== this.#options.id) this.#tell(run.epoch, peer, runId, reason);
     }

@@ -10,6 +10,7 @@ import type { Clock } from './clock.ts';
 import type { LoadedProgram, LoadedStage } from './loadProgram.ts';
 import type { Feed, Program, Result, Transfer } from './lower/program.ts';
 import { sameDims } from './sameDims.ts';
+import { type DeviceRecord, TimelineRecorder } from './timelineRecorder.ts';
 import { ValueStore } from './valueStore.ts';
 import { yieldToMessages } from './yieldToMessages.ts';
 
@@ -17,6 +18,8 @@ export interface Deliveries {
   /** Resolves when the frame is with the channel. */
   sendTransfer(run: number, transfer: Transfer, tensor: Tensor): Promise<void>;
   sendResult(run: number, result: Result, tensor: Tensor): Promise<void>;
+  /** A run that is recorded has left this device: all it had to send is with the channels. */
+  recorded(run: number, record: DeviceRecord): void;
   /** A stage or a send of this run failed on this device. */
   failed(run: number, error: StarlingError): void;
 }
@@ -45,6 +48,9 @@ interface Run {
   readonly pending: Set<LoadedStage>;
   /** Sends and results that have not left yet. */
   outgoing: number;
+  /** Of sends and results that leave, for a run that is recorded. */
+  readonly leaving: Promise<void>[];
+  recorder: TimelineRecorder | null;
   computeMs: number;
   sentBytes: number;
   receivedBytes: number;
@@ -64,6 +70,8 @@ export class Executor {
   readonly #readers: ReadonlyMap<string, number>;
   /** By kind and number. */
   readonly #arrivals: ReadonlyMap<string, Arrival>;
+  /** Numbers of the transfers that each stage reads, by its index. */
+  readonly #waits: readonly (readonly number[])[];
   readonly #runs = new Map<number, Run>();
   readonly #ended = new Map<number, DeviceRunStats>();
   #busy = false;
@@ -80,6 +88,9 @@ export class Executor {
       arrivals.set(`tensor ${id}`, { name: targetName, dataType, dims });
     }
     this.#arrivals = arrivals;
+    this.#waits = this.program.stages.map(({ inputs }) =>
+      this.program.receives.filter(({ targetName }) => inputs.includes(targetName)).map(({ id }) => id),
+    );
   }
 
   /** Whether a frame fits what this device waits for. */
@@ -91,15 +102,29 @@ export class Executor {
     return this.#runs.get(header.run)?.store.has(arrival.name) === true ? 'unasked' : 'accept';
   }
 
+  /** From here on this run is recorded; starts it where it is not known yet. Undefined where it is over. */
+  record(runId: number): TimelineRecorder | undefined {
+    if (this.#ended.has(runId) || this.#closed) return undefined;
+    const run = this.#runs.get(runId) ?? this.#start(runId);
+    const recorder = run.recorder ?? new TimelineRecorder(this.#options.clock);
+    run.recorder = recorder;
+    // A device without shards has nothing to wait for.
+    this.#endIfDone(run);
+    return recorder;
+  }
+
   /** An input from the host or a tensor from another device; starts the run where it is the first. */
   deliver(kind: 'input' | 'tensor', runId: number, id: number, tensor: Tensor): void {
     const arrival = this.#arrivals.get(`${kind} ${id}`);
     if (arrival === undefined || this.#ended.has(runId) || this.#closed) return;
     const run = this.#runs.get(runId) ?? this.#start(runId);
     if (kind === 'tensor') run.receivedBytes += tensor.data.byteLength;
+    run.recorder?.arrived(kind, id, tensor.data.byteLength);
     run.store.put(arrival.name, this.#options.backend.upload(tensor));
     // A result that no node makes: an input that is an output too.
-    this.#dispatch(run, arrival.name).catch((thrown: unknown) => this.#fail(run, thrown));
+    this.#dispatch(run, arrival.name)
+      .then(() => this.#endIfDone(run))
+      .catch((thrown: unknown) => this.#fail(run, thrown));
     this.#pump();
   }
 
@@ -139,6 +164,8 @@ export class Executor {
       store: new ValueStore(this.#readers),
       pending: new Set(this.#options.loaded.stages),
       outgoing: this.program.sends.length + this.program.results.length,
+      leaving: [],
+      recorder: null,
       computeMs: 0,
       sentBytes: 0,
       receivedBytes: 0,
@@ -206,7 +233,8 @@ export class Executor {
     );
     const start = this.#options.clock.now();
     const outputs = await stage.session.run(inputs);
-    run.computeMs += this.#options.clock.now() - start;
+    const computed = this.#options.clock.now();
+    run.computeMs += computed - start;
     if (this.#ended.has(run.id)) {
       for (const handle of outputs.values()) handle.release();
       return;
@@ -214,6 +242,24 @@ export class Executor {
     for (const [name, handle] of outputs) run.store.put(name, handle);
     for (const name of stage.stage.inputs) run.store.done(name);
     for (const name of outputs.keys()) await this.#dispatch(run, name);
+    this.#record(run, stage, start, computed);
+    this.#endIfDone(run);
+  }
+
+  #record({ recorder }: Run, { stage }: LoadedStage, startMs: number, computedMs: number): void {
+    if (recorder === null) return;
+    const index = this.program.stages.indexOf(stage);
+    const waitedFor = recorder.lastArrived(this.#waits[index] ?? []);
+    recorder.stage({ stage: index, startMs, computedMs, endMs: this.#options.clock.now(), waitedFor });
+  }
+
+  #endIfDone(run: Run): void {
+    if (run.outgoing > 0 || run.pending.size > 0) return;
+    this.end(run.id);
+    const { recorder, leaving } = run;
+    if (recorder === null) return;
+    // A send that fails is reported where it is made.
+    void Promise.allSettled(leaving).then(() => this.#options.deliveries.recorded(run.id, recorder.record()));
   }
 
   /** Reads a value once for all who get it, and hands it on. */
@@ -224,20 +270,26 @@ export class Executor {
     if (handle === undefined || sends.length + results.length === 0) return;
     const tensor = await handle.read();
     const { deliveries } = this.#options;
-    const leave = (sent: Promise<void>) => {
+    const leave = (kind: 'tensor' | 'output', id: number, sent: Promise<void>) => {
       run.outgoing--;
       run.store.done(name);
+      if (run.recorder !== null) {
+        run.recorder.queued(kind, id, tensor.data.byteLength, sent);
+        run.leaving.push(sent);
+      }
       sent.catch((thrown: unknown) => {
         if (this.#ended.has(run.id)) return;
         deliveries.failed(run.id, StarlingError.from(thrown, 'PEER_LOST'));
       });
     };
+    const bytes = tensor.data.byteLength;
     for (const transfer of sends) {
-      run.sentBytes += tensor.data.byteLength;
-      leave(deliveries.sendTransfer(run.id, transfer, tensor));
+      run.sentBytes += bytes;
+      leave('tensor', transfer.id, deliveries.sendTransfer(run.id, transfer, tensor));
     }
-    for (const result of results) leave(deliveries.sendResult(run.id, result, tensor));
-    if (run.outgoing === 0 && run.pending.size === 0) this.end(run.id);
+    for (const result of results) {
+      leave('output', result.id, deliveries.sendResult(run.id, result, tensor));
+    }
   }
 }
 

@@ -4,12 +4,11 @@
  */
 import { StarlingError } from '../protocol/errors.ts';
 import {
-  type AbortFrame,
   type ControlFrame,
   decodeFrame,
   encodeFrame,
   frameVersion,
-  type TensorFrame,
+  type RunFrame,
   type TensorHeader,
   type TensorPart,
 } from '../protocol/frame.ts';
@@ -26,8 +25,8 @@ export interface LinkOptions {
   readonly clock: Clock;
   /** Asked once per incoming tensor, with its header, before memory is allocated; checks type and dims. */
   readonly accept: (header: TensorHeader) => Verdict;
-  /** A whole tensor (its bytes are the receiver's own) or the end of a run. Never called after onClose. */
-  readonly onFrame: (frame: TensorFrame | AbortFrame) => void;
+  /** A whole tensor (its bytes are the receiver's own) or a word about a run. Never called after onClose. */
+  readonly onFrame: (frame: RunFrame) => void;
   /** Called exactly once, whoever closed. */
   readonly onClose: (reason: StarlingError) => void;
   /** For messages to a person. */
@@ -48,7 +47,7 @@ export interface Link {
    * Resolves when the whole frame is handed to the channel; rejects PEER_LOST when the link closes first,
    * MESSAGE_INVALID or MESSAGE_TOO_LARGE where the frame contradicts itself.
    */
-  send(frame: TensorFrame | AbortFrame): Promise<void>;
+  send(frame: RunFrame): Promise<void>;
   /** Frees parts of frames that nobody waits for any more. */
   discard(where: (header: TensorHeader) => boolean): void;
   stats(): LinkStats;
@@ -102,7 +101,7 @@ class ChannelLink implements Link {
     if (channel.readyState !== 'connecting') queueMicrotask(() => this.#begin());
   }
 
-  send(frame: TensorFrame | AbortFrame): Promise<void> {
+  send(frame: RunFrame): Promise<void> {
     if (this.#lost !== null) return Promise.reject(this.#lost);
     let messages: Uint8Array<ArrayBuffer>[];
     try {
@@ -202,7 +201,7 @@ class ChannelLink implements Link {
     }
     const { frame } = decoded;
     if ('dims' in frame) this.#join(frame);
-    else if (frame.kind === 'abort') this.#options.onFrame(frame);
+    else if (frame.kind === 'abort' || frame.kind === 'record') this.#options.onFrame(frame);
     else if (frame.kind === 'ping') this.#sendControl({ kind: 'pong', sequence: frame.sequence });
     else if (frame.kind === 'pong') {
       if (!this.#roundTrip.finish(frame.sequence, this.#heardAt)) this.#counters.dropped('unasked');

@@ -15,7 +15,7 @@ import { createSignalingServer, type SignalingServer } from './server.ts';
 export const usage = `Serves the page and the signaling from one port.
 
 Options:
-  --dir DIRECTORY          the built page (default: dist)
+  --dir DIRECTORY          the built page (default: dist/page)
   --mount PREFIX=DIRECTORY more files, as in /models=public/models; may be repeated
   --port NUMBER            port to listen on (default: 8080; 0 takes any free one)
   --host ADDRESS           address to listen on (default: 0.0.0.0, all networks; 127.0.0.1 for this machine only)
@@ -53,7 +53,7 @@ function parse(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
-        dir: { type: 'string', default: 'dist' },
+        dir: { type: 'string', default: 'dist/page' },
         mount: { type: 'string', multiple: true, default: [] },
         port: { type: 'string', default: '8080' },
         host: { type: 'string', default: '0.0.0.0' },

@@ -20,6 +20,8 @@ export interface DeviceView {
   /** Why it failed, with a code in front. */
   readonly reason: string | null;
   readonly backend: BackendInfo | null;
+  /** How this page reaches it; null on this device itself and until it is known. */
+  readonly path: 'direct' | 'relay' | null;
   /** Null on this device itself and before the first measurement. */
   readonly roundTripMs: number | null;
 }
@@ -55,6 +57,7 @@ export function deviceViews(
       progress: load?.progress ?? 0,
       reason,
       backend: status?.backend ?? null,
+      path: peer?.path ?? null,
       roundTripMs: peer?.roundTripMs ?? null,
     };
   });

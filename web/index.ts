@@ -2,6 +2,7 @@
 
 export type { BackendInfo, BackendKind } from '../protocol/backendInfo.ts';
 export { type ErrorCode, errorCodes, StarlingError } from '../protocol/errors.ts';
+export type { RunTimeline, StageSpan, TransferKind, TransferSpan } from '../protocol/timeline.ts';
 export type { PlanSummary, PlanValue, RunStats } from '../workers/api.ts';
 export type { RunEvent } from './coordinator/coordinator.ts';
 export type { DeviceView } from './deviceView.ts';

@@ -8,6 +8,7 @@ import { StarlingError } from '../protocol/errors.ts';
 import { RoomMessage } from '../protocol/roomMessages.ts';
 import { systemClock } from './clock.ts';
 import { Coordinator, type RunEvent } from './coordinator/coordinator.ts';
+import { defaultWasmBase } from './defaultWasmBase.ts';
 import { deviceName, isMobile } from './deviceName.ts';
 import { type DeviceView, deviceViews } from './deviceView.ts';
 import { Emitter } from './events.ts';
@@ -31,7 +32,7 @@ export interface JoinOptions {
   readonly backend?: BackendKind | 'auto' | undefined;
   /** Threads of one inference; default: half the cores, at most 4. One where the page is not isolated. */
   readonly threads?: number | undefined;
-  /** Directory with onnxruntime-web's files; default: `ort/` beside this library. */
+  /** Directory with onnxruntime-web's files, where those that come with this library are not wanted. */
   readonly wasmBase?: string | URL | undefined;
   /** What the others see; default: browser and platform. */
   readonly name?: string | undefined;
@@ -80,7 +81,8 @@ export async function joinRoom(options: JoinOptions): Promise<Room> {
       deviceId: signaling.id,
       backend: options.backend ?? 'auto',
       threads: options.threads ?? Math.max(1, Math.min(4, Math.ceil(cores / 2))),
-      wasmBase: new URL(options.wasmBase ?? defaultWasmBase(), document.baseURI).href,
+      wasmBase:
+        options.wasmBase === undefined ? defaultWasmBase() : new URL(options.wasmBase, document.baseURI).href,
     });
     const backend = await untilAborted(starting, joining.signal);
     return new Room(options, signaling, worker, backend, death);
@@ -155,14 +157,11 @@ export class Room {
     });
     this.#coordinator.describe({ name: label, backend });
     death.tell = (error) => this.#end(error);
-    this.#endings.push(
-      signaling.subscribe((event) => {
-        if (event.type === 'reconnecting') this.#signal('reconnecting', event.error.message);
-        else if (event.type === 'reconnected') this.#signal('open', 'The signaling server is back.');
-        else if (event.type === 'refused') this.#emitter.emit({ type: 'warning', error: event.error });
-        else if (event.type === 'closed' && event.error !== null) this.#end(event.error);
-      }),
-    );
+    // Events since the joining go to the first subscriber, offers among them: that must be the mesh, which
+    // subscribes in the microtask before this one.
+    queueMicrotask(() => {
+      if (this.#left === null) this.#endings.push(this.#watchSignaling());
+    });
     this.#endings.push(
       watchLifecycle(
         { document, window, mobile: isMobile(userAgent) },
@@ -286,8 +285,16 @@ export class Room {
 
   // --- events ------------------------------------------------------------------------------------------
 
-  #signal(state: 'open' | 'reconnecting', message: string): void {
-    this.#emitter.emit({ type: 'signaling', state, message });
+  #watchSignaling(): () => void {
+    return this.#signaling.subscribe((event) => {
+      if (event.type === 'reconnecting') {
+        this.#emitter.emit({ type: 'signaling', state: 'reconnecting', message: event.error.message });
+      } else if (event.type === 'reconnected') {
+        this.#emitter.emit({ type: 'signaling', state: 'open', message: 'The signaling server is back.' });
+      } else if (event.type === 'refused') {
+        this.#emitter.emit({ type: 'warning', error: event.error });
+      } else if (event.type === 'closed' && event.error !== null) this.#end(event.error);
+    });
   }
 
   /** Once for all changes of one task, and only if there is something new to see. */
@@ -328,11 +335,6 @@ function withUrlList({ urls, username, credential }: RTCIceServer) {
     ...(username === undefined ? {} : { username }),
     ...(credential === undefined ? {} : { credential }),
   };
-}
-
-/** Where the build lays onnxruntime-web's files. */
-function defaultWasmBase(): string {
-  return new URL(/* @vite-ignore */ './ort/', import.meta.url).href;
 }
 
 function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -1,4 +1,5 @@
 /** A loaded plan, ready to run: the part of the public API that is shaped like onnxruntime's InferenceSession. */
+import type { RunTimeline } from '../protocol/timeline.ts';
 import type { PlanSummary, PlanValue, RunStats } from '../workers/api.ts';
 import type { Coordinator } from './coordinator/coordinator.ts';
 import { type OutputTensor, type TensorLike, toInputs, toOutput } from './tensors.ts';
@@ -8,11 +9,15 @@ export interface RunReport extends RunStats {
   readonly devices: number;
   /** Times the run was started again because a device was lost. */
   readonly restarts: number;
+  /** What each device did when, where the run asked for it. */
+  readonly timeline?: RunTimeline | undefined;
 }
 
 export interface RunOptions {
   /** Calls the run off: it rejects with RUN_ABORTED at once. */
   readonly signal?: AbortSignal | undefined;
+  /** Has every device note what it does; the report then has a `timeline`, and the answer comes a little later. */
+  readonly timeline?: boolean | undefined;
   /** Told once, before the outputs are given. */
   readonly onReport?: ((report: RunReport) => void) | undefined;
 }
@@ -43,8 +48,10 @@ export class Session {
     options: RunOptions = {},
   ): Promise<Record<string, OutputTensor>> {
     const inputs = toInputs(feeds, this.plan.inputs);
-    const { outputs, stats, devices, restarts } = await this.#coordinator.run(inputs, options.signal);
-    options.onReport?.({ ...stats, devices, restarts });
+    const { signal, timeline: wanted } = options;
+    const outcome = await this.#coordinator.run(inputs, { signal, timeline: wanted });
+    const { outputs, stats, devices, restarts, timeline } = outcome;
+    options.onReport?.({ ...stats, devices, restarts, timeline });
     return Object.fromEntries(Object.entries(outputs).map(([name, tensor]) => [name, toOutput(tensor)]));
   }
 

@@ -3,7 +3,8 @@
  * The Worker owns the plan's weights, the sessions, the tensor channels and the runs; the page only steers.
  */
 import type { Tensor } from '../graph/tensor.ts';
-import type { BackendInfo, BackendKind } from '../protocol/backendInfo.ts';
+import type { BackendInfo, BackendKind, WasmBase } from '../protocol/backendInfo.ts';
+import type { RunTimeline } from '../protocol/timeline.ts';
 
 export interface PlacementMessage {
   /** Rises with every change; frames of an older epoch are dropped. */
@@ -41,6 +42,8 @@ export interface RunStats {
 export interface RunResult {
   readonly outputs: Readonly<Record<string, Tensor>>;
   readonly stats: RunStats;
+  /** Where it was asked for. */
+  readonly timeline?: RunTimeline;
 }
 
 /** Device id of this Worker is given once; all methods reject with a StarlingError's code and message. */
@@ -50,7 +53,7 @@ export interface DeviceApi {
     readonly backend: BackendKind | 'auto';
     readonly threads: number;
     /** Directory (URL) that holds the runtime's .mjs and .wasm pair. */
-    readonly wasmBase: string;
+    readonly wasmBase: WasmBase;
   }): Promise<BackendInfo>;
   /** Fetches plan.json, checks its version and hash, returns what the page needs to show and to place. */
   openPlan(source: PlanSource): Promise<PlanSummary>;
@@ -63,7 +66,11 @@ export interface DeviceApi {
   connect(deviceId: string, channel: unknown): Promise<void>;
   disconnect(deviceId: string): Promise<void>;
   /** On the host only: feeds the inputs, waits for all outputs. Rejects RUN_TIMEOUT, PEER_LOST, RUN_ABORTED. */
-  run(runId: number, inputs: Readonly<Record<string, Tensor>>): Promise<RunResult>;
+  run(
+    runId: number,
+    inputs: Readonly<Record<string, Tensor>>,
+    options?: { readonly timeline: boolean },
+  ): Promise<RunResult>;
   /** Ends a run everywhere; its pending call rejects with RUN_ABORTED. */
   abort(runId: number): Promise<void>;
   unload(): Promise<void>;

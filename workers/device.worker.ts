@@ -12,8 +12,8 @@ const packed: Packed<DeviceApi> = {
   load: (placement, onProgress) => packResult(() => worker.load(placement, onProgress)),
   connect: (deviceId, channel) => packResult(() => worker.connect(deviceId, channel)),
   disconnect: (deviceId) => packResult(() => worker.disconnect(deviceId)),
-  run: async (runId, inputs) => {
-    const result = await packResult(() => worker.run(runId, inputs));
+  run: async (runId, inputs, options) => {
+    const result = await packResult(() => worker.run(runId, inputs, options));
     if (!result.ok) return result;
     // The outputs' memory moves to the page; nothing here reads it again.
     const buffers = Object.values(result.value.outputs).map(({ data }) => data.buffer as ArrayBuffer);

@@ -97,8 +97,8 @@ export class DeviceWorker implements DeviceApi {
     this.#device().device.disconnect(deviceId);
   }
 
-  run(...[runId, inputs]: Parameters<DeviceApi['run']>): ReturnType<DeviceApi['run']> {
-    return this.#device().device.run(runId, inputs);
+  run(...[runId, inputs, options]: Parameters<DeviceApi['run']>): ReturnType<DeviceApi['run']> {
+    return this.#device().device.run(runId, inputs, options);
   }
 
   async abort(runId: number): Promise<void> {

@@ -7,13 +7,18 @@ import type { Tensor } from '../../graph/tensor.ts';
 import type { StarlingError } from '../../protocol/errors.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { Device, type DevicePlan, type DeviceRunResult } from '../../runtime/device.ts';
+import {
+  Device,
+  type DevicePlan,
+  type DeviceRunOptions,
+  type DeviceRunResult,
+} from '../../runtime/device.ts';
 import type { Placement, RoomProgram } from '../../runtime/lower/program.ts';
 import { createMemoryNetwork } from '../../runtime/memoryChannel.ts';
 
 export interface LocalRoom {
   readonly room: RoomProgram;
-  run(inputs: Readonly<Record<string, Tensor>>): Promise<DeviceRunResult>;
+  run(inputs: Readonly<Record<string, Tensor>>, options?: DeviceRunOptions): Promise<DeviceRunResult>;
   /** Bytes that have crossed between devices so far, headers and greetings included. */
   readonly deliveredBytes: number;
   close(): Promise<void>;
@@ -53,11 +58,13 @@ export async function openLocalRoom(options: LocalRoomOptions): Promise<LocalRoo
   let runs = 0;
   return {
     room: room ?? { programs: [], rounds: 0, exchangedBytes: 0 },
-    run: (inputs) => {
+    run: (inputs, runOptions) => {
       const hosting = devices[host];
       if (hosting === undefined) return Promise.reject(new RangeError(`No device ${host}.`));
       // The device that failed knows more than the host is told.
-      return hosting.run(++runs, inputs).catch((thrown: unknown) => Promise.reject(failure ?? thrown));
+      return hosting
+        .run(++runs, inputs, runOptions)
+        .catch((thrown: unknown) => Promise.reject(failure ?? thrown));
     },
     get deliveredBytes() {
       return network.deliveredBytes;

@@ -16,6 +16,7 @@ import type { Pass } from './pass.ts';
 import { raiseToSeven } from './raiseToSeven.ts';
 import { removeIdentities } from './removeIdentities.ts';
 import { removeUnused } from './removeUnused.ts';
+import { splitsToSlices } from './splitsToSlices.ts';
 
 export interface NormaliseOptions {
   /** Runs the model on small random inputs. */
@@ -41,6 +42,7 @@ const passes: readonly Pass[] = [
   // Lifting asks for shapes and constants; what it adds is measured again below.
   measureValues,
   liftOpset,
+  splitsToSlices,
   removeIdentities,
   foldBatchNormalization,
   removeUnused,

@@ -36,7 +36,10 @@ function model(inputs: readonly string[], attributes: Record<string, Attribute>,
 }
 
 test('a constant operand gets axes behind its own', async () => {
-  const { graph, opsets } = await raiseToSeven(model(['x', 'w'], { axis: flag(1), broadcast: flag(1) }), context);
+  const { graph, opsets } = await raiseToSeven(
+    model(['x', 'w'], { axis: flag(1), broadcast: flag(1) }),
+    context,
+  );
   const [node] = graph.nodes;
   expect(opsets.get('')).toBe(7);
   expect(node?.attributes.size).toBe(0);

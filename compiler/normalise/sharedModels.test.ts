@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
-import type { Graph, Model, ValueInfo } from '../../graph/graph.ts';
+import type { Graph, ValueInfo } from '../../graph/graph.ts';
 import { loadModel } from '../../graph/load.ts';
 import { saveModel } from '../../graph/save.ts';
-import { float32View, type Tensor } from '../../graph/tensor.ts';
 import type { Backend } from '../../runtime/backend.ts';
-import { randomFeeds, randomFloats, seededRandom } from '../../tests/support/random.ts';
+import { withLivelyWeights } from '../../tests/support/livelyWeights.ts';
+import { randomFeeds } from '../../tests/support/random.ts';
 import { relativeDifference } from '../../tests/support/relativeDifference.ts';
 import { runOnce } from '../../tests/support/runOnce.ts';
 import { hasShared, readSharedModel, sharedModelNames } from '../../tests/support/shared.ts';
@@ -21,17 +21,6 @@ const openShapes: Readonly<Record<string, number[]>> = {
   'esrgan-thick-x4.onnx': [1, 3, 6, 5],
   'espcn-x3.onnx': [1, 1, 12, 10],
 };
-
-/** Weights that a file sets to one value throughout would make every output alike: replace them in the original. */
-function withLivelyWeights(model: Model): Model {
-  const random = seededRandom(3);
-  const initializers = [...model.graph.initializers].map(([name, tensor]): [string, Tensor] => {
-    if (tensor.dataType !== 'float32' || tensor.dims.length < 2) return [name, tensor];
-    const values = float32View(tensor);
-    return [name, values.every((value) => value === values[0]) ? randomFloats(random, tensor.dims) : tensor];
-  });
-  return { ...model, graph: { ...model.graph, initializers: new Map(initializers) } };
-}
 
 function isConcrete(value: ValueInfo | undefined): boolean {
   return value?.shape?.every((dim) => typeof dim === 'number') === true && value.untyped !== true;

@@ -89,9 +89,10 @@ function emitRows(view: NodeView, part: Part, builder: PartBuilder): string {
   const [name = '', ...rest] = inputNames(view, part, builder);
   const order = part.inputs[0]?.order ?? [];
   const spread = spreadOf(view, part.axis);
-  builder.countMacs((macs(view) * size(part.ranges)) / (view.outputShape[part.axis] ?? 1));
   const pieces = part.ranges.map((outputs) => {
     const run = runOf(spread, outputs);
+    const [start, end] = run.inputs;
+    builder.countMacs((macs(view) / spread.inputLength) * (end - start));
     const positions = positionsWithin(order, [run.inputs]);
     const input = emitSelection(builder, name, part.axis, positions, size(order));
     const output = part.ranges.length === 1 ? part.output : undefined;
@@ -114,8 +115,10 @@ function emitChannels(view: NodeView, part: Part, builder: PartBuilder): string 
   const groups = groupsOf(view);
   const [, weight = '', bias = ''] = view.node.inputs;
   const { name = '', order = [] } = part.inputs[0] ?? {};
-  const columns = groups.count === 1 ? size(order) / groups.inputs : 1;
-  builder.countMacs((columns * macs(view) * size(part.ranges)) / (view.outputShape[1] ?? 1));
+  const macsPerOutput = macs(view) / (view.outputShape[1] ?? 1);
+  // Of one group only the inputs that are there are multiplied.
+  const held = groups.count === 1 ? (macsPerOutput / groups.inputs) * size(order) : macsPerOutput;
+  builder.countMacs(held * size(part.ranges));
   const segments = segmentsOf(groups, part.ranges);
   const emitSegment = (segment: Segment): string => {
     const channels = groups.count === 1 ? order : inputChannels(groups, segment);

@@ -87,11 +87,12 @@ export const einsum: OpRule = {
       if (free !== undefined && axis >= 0) selections[axis] = part.inputs[free.input]?.order ?? [];
       return builder.weight(name, selections);
     });
-    const read =
+    const perIndex = macs(view) / (view.outputShape[part.axis] ?? 1);
+    const held =
       free === undefined
-        ? 1
-        : size(part.inputs[free.input]?.order ?? []) / lengthOf(view, equation, free.letter);
-    builder.countMacs((read * macs(view) * size(part.ranges)) / (view.outputShape[part.axis] ?? 1));
+        ? perIndex
+        : (perIndex / lengthOf(view, equation, free.letter)) * size(part.inputs[free.input]?.order ?? []);
+    builder.countMacs(held * size(part.ranges));
     return builder.node('Einsum', inputs, view.node.attributes, part.output);
   },
   macs,

@@ -45,7 +45,7 @@ export const gemm: OpRule = {
   doc: {
     channels:
       'columns: all inner indices in any order where B is constant, else A whole and the columns of B',
-    rows: 'no rows; samples: the same rows of A and all of B',
+    rows: 'the same rows of A (tokens, samples); B whole',
   },
   needs(view, slab) {
     const free = freeOperand(view, slab);

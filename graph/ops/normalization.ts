@@ -33,8 +33,8 @@ export const layerNormalization: OpRule = partwise({
   kind: 'pointwise',
   doc: {
     channels: 'no: mean and variance are taken over the last axes',
-    rows: 'the same rows, where they lie before `axis`',
-    others: 'the same tokens: any axis before `axis`',
+    rows: 'tokens: the same, where they lie before `axis`',
+    others: 'the same indices of any axis before `axis`',
   },
   inputs(view, slab) {
     const rank = view.outputShape.length;

@@ -7,7 +7,10 @@ import { emitWindows, windowNeeds, windowOf } from './window.ts';
 /** GlobalAveragePool, GlobalMaxPool, GlobalLpPool: one map in, one number out. */
 export const globalPool: OpRule = partwise({
   kind: 'pointwise',
-  doc: { channels: 'the same channels', rows: 'no: one number is made of all rows' },
+  doc: {
+    channels: 'the same channels',
+    rows: 'no: one number is made of all rows; averages and maxima become partial ones, which are then combined',
+  },
   inputs: (view, slab) => (slab.axis <= 1 ? firstInput(view, slab) : undefined),
 });
 

@@ -45,7 +45,7 @@ function reduction(reducedOf: (view: NodeView) => readonly number[] | undefined)
     kind: 'pointwise',
     doc: {
       channels: 'the same channels, unless reduced over them',
-      rows: 'the same rows, unless reduced over them',
+      rows: 'the same rows; sums, means, maxima and minima over them become partial ones, which are then combined',
       others: 'the same indices of an axis that is not reduced',
     },
     inputs(view, slab) {

@@ -119,11 +119,12 @@ export const reshape: OpRule = {
     if (link === undefined || input === undefined) return '';
     const held = heldOf(link, part.ranges, input.order);
     const exact = size(held) === size(part.ranges);
-    const sameBatch = part.axis !== 0 && view.inputShape(0)[0] === view.outputShape[0];
+    const sameBatch = view.inputShape(0)[0] === view.outputShape[0];
     const shape = view.outputShape.map((dim, i) => {
       if (i === part.axis) return size(held);
-      // 0 copies the input's own length, which leaves the batch axis open.
-      return i === 0 && sameBatch && link.inputAxis !== 0 ? 0 : dim;
+      if (i !== 0 || part.axis === 0 || link.inputAxis === 0) return dim;
+      // 0 copies the input's own length and -1 takes what is left: both leave the batch axis open.
+      return sameBatch ? 0 : -1;
     });
     const target = builder.constant(int64Tensor(shape), 'shape');
     const output = exact ? part.output : undefined;

@@ -167,7 +167,7 @@ export const resize: OpRule = {
   kind: 'pointwise',
   doc: {
     channels: 'the same channels',
-    rows: 'the rows it interpolates between; no with tf_crop_and_resize or antialias',
+    rows: 'the rows it interpolates between; not with tf_crop_and_resize',
     others: 'likewise',
   },
   needs(view, slab) {

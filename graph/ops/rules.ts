@@ -54,7 +54,8 @@ const reduceOperators = [
   'ReduceSumSquare',
 ];
 
-const rules: ReadonlyMap<string, OpRule> = new Map<string, OpRule>([
+/** Operator -> rule. */
+export const operatorRules: ReadonlyMap<string, OpRule> = new Map<string, OpRule>([
   ...elementwiseOperators.map((name) => [name, elementwise] as const),
   ...poolOperators.map((name) => [name, pool] as const),
   ...globalPoolOperators.map((name) => [name, globalPool] as const),
@@ -103,9 +104,9 @@ const rules: ReadonlyMap<string, OpRule> = new Map<string, OpRule>([
 ]);
 
 export function ruleOf(node: Node): OpRule | undefined {
-  return node.domain === '' && node.outputs.length === 1 ? rules.get(node.opType) : undefined;
+  return node.domain === '' && node.outputs.length === 1 ? operatorRules.get(node.opType) : undefined;
 }
 
 export function ruledOperators(): readonly string[] {
-  return [...rules.keys()].sort();
+  return [...operatorRules.keys()].sort();
 }

@@ -246,7 +246,7 @@ describe('Coordinator', () => {
     await room.settle();
     const controllers = [new AbortController(), new AbortController()];
     const runs = [
-      ...controllers.map(({ signal }) => watch(coordinator.run({}, signal))),
+      ...controllers.map(({ signal }) => watch(coordinator.run({}, { signal }))),
       watch(coordinator.run({})),
     ];
     await ticks();
@@ -322,7 +322,7 @@ describe('Coordinator', () => {
             const controller = new AbortController();
             aborts.push(controller);
             const loads = replaced.get(coordinator) ?? 0;
-            const watched = watch(coordinator.run({}, controller.signal));
+            const watched = watch(coordinator.run({}, { signal: controller.signal }));
             seen.push({
               watched,
               // A run may be rejected only for one of these reasons; else it must have an answer.

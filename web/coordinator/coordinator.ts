@@ -14,7 +14,7 @@ import type { Clock } from '../clock.ts';
 import { placeShards, sameShares } from '../placement.ts';
 import { Follower, type FollowerOptions } from './follower.ts';
 import { eligible, idsWhere, loadOf, stands } from './members.ts';
-import { type QueuedRun, type RunInputs, type RunOutcome, RunQueue } from './runQueue.ts';
+import { type QueuedRun, type RunInputs, type RunOutcome, RunQueue, type RunWishes } from './runQueue.ts';
 import { StatusSender } from './statusSender.ts';
 
 export type CoordinatedDevice = Pick<DeviceApi, 'openPlan' | 'load' | 'run' | 'abort'>;
@@ -173,7 +173,7 @@ export class Coordinator {
   }
 
   /** One inference; settles with outputs, an error, or RUN_ABORTED. A lost device only makes it slower. */
-  run(inputs: RunInputs, signal?: AbortSignal): Promise<RunOutcome> {
+  run(inputs: RunInputs, wishes: RunWishes = {}): Promise<RunOutcome> {
     if (this.#closed !== null) return Promise.reject(this.#closed);
     if (this.#session?.summary == null) {
       return Promise.reject(
@@ -182,7 +182,7 @@ export class Coordinator {
     }
     if (this.#session.failed) this.#stale = true;
     this.#session.failed = false;
-    return this.#queue.add(inputs, signal);
+    return this.#queue.add(inputs, wishes);
   }
 
   /** Gives up this page's plan: its pending calls reject with RUN_ABORTED. The device keeps its shards. */
@@ -475,7 +475,7 @@ export class Coordinator {
       devices: placement.devices.length,
       waiting: this.#queue.length,
     });
-    this.#ports.device.run(running.runId, run.inputs).then(
+    this.#ports.device.run(running.runId, run.inputs, { timeline: run.timeline }).then(
       (result) => this.#finish(running, placement, result),
       (thrown: unknown) => this.#finish(running, placement, StarlingError.from(thrown, 'RUN_FAILED')),
     );

@@ -7,6 +7,12 @@ import type { DeviceApi, RunResult } from '../../workers/api.ts';
 
 export type RunInputs = Parameters<DeviceApi['run']>[1];
 
+export interface RunWishes {
+  readonly signal?: AbortSignal | undefined;
+  /** Its outcome has a timeline. */
+  readonly timeline?: boolean | undefined;
+}
+
 export interface RunOutcome extends RunResult {
   /** Times the run was started again because a device was lost. */
   readonly restarts: number;
@@ -17,6 +23,7 @@ export interface RunOutcome extends RunResult {
 /** One run that was taken from the queue: whoever took it settles it or puts it back. */
 export interface QueuedRun {
   readonly inputs: RunInputs;
+  readonly timeline: boolean;
   /** Its caller has an answer already, if only because of an abort. */
   readonly settled: boolean;
   readonly restarts: number;
@@ -40,7 +47,7 @@ export class RunQueue {
     return this.#waiting.length;
   }
 
-  add(inputs: RunInputs, signal?: AbortSignal): Promise<RunOutcome> {
+  add(inputs: RunInputs, { signal, timeline = false }: RunWishes = {}): Promise<RunOutcome> {
     return new Promise((resolve, reject) => {
       const callOff = () => {
         this.#remove(run);
@@ -49,6 +56,7 @@ export class RunQueue {
       };
       const run = {
         inputs,
+        timeline,
         settled: false,
         restarts: 0,
         failures: 0,

@@ -12,6 +12,7 @@ const device: DeviceView = {
   progress: 1,
   reason: null,
   backend: { kind: 'wasm', threads: 2, reason: '' },
+  path: 'relay',
   roundTripMs: 3.14,
 };
 
@@ -37,7 +38,7 @@ describe('sentences', () => {
     expect(deviceState({ ...device, shards: [2, 3] })).toBe('Shards 3 and 4');
     expect(deviceState({ ...device, shards: [0] })).toBe('Shard 1');
     expect(deviceState({ ...device, state: 'loading', progress: 0.406 })).toBe('Loading 41 %');
-    expect(deviceDetails(device)).toBe('WASM, 2 threads · 3.1 ms away');
+    expect(deviceDetails(device)).toBe('WASM, 2 threads · relayed · 3.1 ms away');
     expect(plural(1, 'tile')).toBe('1 tile');
   });
 });

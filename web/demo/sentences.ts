@@ -48,10 +48,11 @@ function listNumbers(shards: readonly number[]): string {
   return contiguous ? `${first + 1} to ${last + 1}` : shards.map((shard) => shard + 1).join(' and ');
 }
 
-export function deviceDetails({ backend, roundTripMs, self }: DeviceView): string {
+export function deviceDetails({ backend, path, roundTripMs, self }: DeviceView): string {
   const parts: string[] = [];
   if (backend?.kind === 'webgpu') parts.push('WebGPU');
   else if (backend !== null) parts.push(`WASM, ${plural(backend.threads, 'thread')}`);
+  if (path === 'relay') parts.push('relayed');
   if (!self && roundTripMs !== null)
     parts.push(`${roundTripMs < 10 ? roundTripMs.toFixed(1) : Math.round(roundTripMs)} ms away`);
   return parts.join(' · ');

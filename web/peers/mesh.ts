@@ -11,6 +11,7 @@ import { randomHex } from '../randomHex.ts';
 import { deriveRoomKey, verifyFingerprints } from './fingerprints.ts';
 import type { Mesh, MeshOptions, MeshPeer } from './meshApi.ts';
 import { createPeer, encodeRoomMessage, type Peer, type PeerEnd } from './peer.ts';
+import type { LinkPath } from './simplePeer.ts';
 
 export type * from './meshApi.ts';
 
@@ -41,6 +42,10 @@ class Entry implements MeshPeer {
 
   constructor(deviceId: string) {
     this.deviceId = deviceId;
+  }
+
+  get path(): LinkPath | null {
+    return this.peer?.path ?? null;
   }
 
   get roundTripMs(): number | null {

@@ -4,6 +4,7 @@ import type { StarlingError } from '../../protocol/errors.ts';
 import type { IceServer } from '../../protocol/signaling.ts';
 import type { Clock } from '../clock.ts';
 import type { SignalingClient } from '../signaling/signalingClient.ts';
+import type { LinkPath } from './simplePeer.ts';
 
 export type MeshEvent =
   | { readonly type: 'peer-connecting'; readonly deviceId: string }
@@ -46,6 +47,8 @@ export interface MeshPeer {
   readonly state: 'waiting' | 'connecting' | 'connected' | 'failed';
   /** Null until connected. */
   readonly capabilities: Capabilities | null;
+  /** Direct, or relayed by a TURN server; null until it is known. */
+  readonly path: LinkPath | null;
   /** Round-trip time of the last heartbeat; null before the first. */
   readonly roundTripMs: number | null;
 }

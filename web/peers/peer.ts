@@ -11,7 +11,7 @@ import { protocolVersion } from '../../protocol/version.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { signFingerprints, verifyFingerprints } from './fingerprints.ts';
 import { type Heartbeat, startHeartbeat } from './heartbeat.ts';
-import { createConnection } from './simplePeer.ts';
+import { createConnection, type LinkPath } from './simplePeer.ts';
 import { unreachableReason } from './unreachableReason.ts';
 
 /** Time for the farewell to go out before the connection is cut. */
@@ -50,6 +50,8 @@ export interface Peer {
   readonly attempt: string;
   readonly connected: boolean;
   readonly roundTripMs: number | null;
+  /** Direct or through a TURN server; null until it is known. */
+  readonly path: LinkPath | null;
   /** A relayed message of this attempt. */
   signal(payload: SignalPayload): void;
   /** Text from encodeRoomMessage; false where the peer is not connected. */
@@ -84,6 +86,7 @@ export function createPeer(options: PeerOptions): Peer {
   let open = false;
   let capabilities: Capabilities | null = null;
   let heartbeat: Heartbeat | null = null;
+  let path: LinkPath | null = null;
   let localCandidates = 0;
   let remoteCandidates = 0;
   const waiting: SignalPayload[] = [];
@@ -194,6 +197,9 @@ export function createPeer(options: PeerOptions): Peer {
           new StarlingError('PEER_LOST', `${device} has said nothing for ${(silentMs / 1000).toFixed(1)} s.`),
         ),
     });
+    void connection.path().then((found) => {
+      path = found;
+    });
     options.onConnected(capabilities);
   }
 
@@ -230,6 +236,9 @@ export function createPeer(options: PeerOptions): Peer {
     attempt,
     get connected() {
       return state === 'connected';
+    },
+    get path() {
+      return path;
     },
     get roundTripMs() {
       return heartbeat?.roundTripMs ?? null;

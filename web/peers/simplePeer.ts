@@ -24,6 +24,8 @@ export interface ConnectionOptions {
   onEnd(error: Error | null): void;
 }
 
+export type LinkPath = 'direct' | 'relay';
+
 export interface Connection {
   /** Ordered and reliable; just created, so that it can still be transferred to a Worker in this task. */
   readonly tensorChannel: RTCDataChannel;
@@ -33,6 +35,8 @@ export interface Connection {
   takeCandidate(candidate: RTCIceCandidateInit): void;
   /** False where the channel is not open. */
   sendText(text: string): boolean;
+  /** Whether what is sent goes through a TURN server; null before a way is chosen, and where the browser does not say. */
+  path(): Promise<LinkPath | null>;
   destroy(): void;
 }
 
@@ -85,8 +89,33 @@ export function createConnection(options: ConnectionOptions): Connection {
         return false;
       }
     },
+    async path() {
+      // A map of reports; some browsers name the chosen pair in `transport`, others mark the pair itself.
+      const reports: Map<string, StatsReport> = new Map(await pc.getStats().catch(() => []));
+      const all = [...reports.values()];
+      const chosen = all.find(({ type }) => type === 'transport')?.selectedCandidatePairId;
+      const pair =
+        reports.get(chosen ?? '') ??
+        all.find(
+          ({ type, state, nominated }) => type === 'candidate-pair' && state === 'succeeded' && nominated,
+        );
+      const ends = [pair?.localCandidateId, pair?.remoteCandidateId].map((id) => reports.get(id ?? ''));
+      if (ends.some((end) => end?.candidateType === 'relay')) return 'relay';
+      return ends.every((end) => end !== undefined) ? 'direct' : null;
+    },
     destroy: () => peer.destroy(),
   };
+}
+
+/** Of the entries of an RTCStatsReport, which TypeScript does not describe, what is read here. */
+interface StatsReport {
+  readonly type: string;
+  readonly state?: string;
+  readonly nominated?: boolean;
+  readonly selectedCandidatePairId?: string;
+  readonly localCandidateId?: string;
+  readonly remoteCandidateId?: string;
+  readonly candidateType?: string;
 }
 
 function construct({ initiator, iceServers, iceTransportPolicy }: ConnectionOptions): SimplePeer {

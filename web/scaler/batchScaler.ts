@@ -4,11 +4,12 @@
  */
 import type { Measured } from './measurements.ts';
 import {
-  closeEnough,
+  bandStart,
   highestStep,
   knownOrMeasured,
   type PolicyContext,
   searchMargin,
+  worthwhileGain,
 } from './policyContext.ts';
 import type { Search, Setting } from './setting.ts';
 
@@ -56,11 +57,11 @@ function nextBatch(
   const keeping = below?.setting.batch ?? 0;
   const done = { batch: null, best: Math.max(1, keeping) } as const;
   if (missing - keeping <= 1) return done;
-  if (below !== undefined && below.p95Ms >= closeEnough * objective.p95Ms) return done;
   const meets = whereItMeets(points, below, above, target);
   if (below !== undefined) {
-    // The next larger batch would miss: the bracket is as tight as it needs to be.
-    if (meets < keeping + 1 && above !== undefined && meets < keeping + 0.7) return done;
+    const gain = (Math.floor(meets) / keeping) * (below.p95Ms / target);
+    const isInBand = below.p95Ms >= bandStart * objective.p95Ms;
+    if (isInBand && (meets < keeping + 0.7 || gain < worthwhileGain)) return done;
     const highest = Math.min(missing - 1, highestStep(keeping, limits.maxBatch));
     const batch = Math.min(Math.max(Math.floor(meets), keeping + 1), highest);
     const ms = Math.round(below.p95Ms * 10) / 10;

@@ -4,19 +4,24 @@
  * promising first, until none is left that could be noticeably better.
  */
 import { searchBatch } from './batchScaler.ts';
+import type { Measured } from './measurements.ts';
 import {
   defaultThreads,
   highestStep,
   knownOrMeasured,
   type PolicyContext,
   searchMargin,
+  worthwhileGain,
 } from './policyContext.ts';
 import { type Profile, profile } from './profiler.ts';
 import type { Search, Setting } from './setting.ts';
 import { searchInstances } from './tenancyScaler.ts';
 
-/** A setting must promise so much more throughput to be worth a window. */
-const worthwhileGain = 1.02;
+/**
+ * Where between its bounds a latency is expected: nearer to the lower one, as a setting tried in vain costs a window,
+ * one never tried throughput for good.
+ */
+const hope = 0.75;
 /** Each search ends after so many windows, whatever is left. */
 const mostWindows = 40;
 
@@ -34,10 +39,9 @@ export function* searchJoint(context: PolicyContext): Search<Setting> {
     yield* knownOrMeasured(context, one, `Trying instances of ${other} threads.`);
   }
   for (let windows = 0; windows < mostWindows; windows++) {
-    const promising = mostPromising(context);
-    if (promising === null) break;
-    const reason = `Both knobs: up to ${Math.round(promising.throughput)} items per second look possible.`;
-    yield* knownOrMeasured(context, promising.setting, reason);
+    const next = mostPromising(context) ?? openNeighbour(context);
+    if (next === null) break;
+    yield* knownOrMeasured(context, next.setting, next.reason);
   }
   const target = searchMargin * context.objective.p95Ms;
   const best =
@@ -47,38 +51,96 @@ export function* searchJoint(context: PolicyContext): Search<Setting> {
   return best?.setting ?? { batch: 1, instances: 1, threads };
 }
 
-function mostPromising(
-  context: PolicyContext,
-): { readonly setting: Setting; readonly throughput: number } | null {
+interface Next {
+  readonly setting: Setting;
+  readonly reason: string;
+}
+
+/** Of all settings in reach the one that should serve most, if that is noticeably more than the best so far. */
+function mostPromising(context: PolicyContext): Next | null {
   const { measurements, limits, objective } = context;
   const target = searchMargin * objective.p95Ms;
   const best = measurements.bestWithin(target);
-  const reach = reachOf(context);
-  let promising: { setting: Setting; throughput: number } | null = null;
+  let most = worthwhileGain * (best?.throughput ?? 0);
+  let promising: Setting | null = null;
   for (const threads of limits.threads) {
+    const reach = reachOf(context, threads);
     for (let instances = 1; instances <= reach.instances; instances++) {
-      for (let batch = 1; batch <= reach.batch; batch++) {
+      for (let batch = 1; batch <= Math.min(reach.batch, reach.items / instances); batch++) {
         const setting = { batch, instances, threads };
         const bounds = measurements.bounds(setting);
-        // Half way between hope and fear: neither all that cannot be excluded is tried, nor only what is certain.
-        const expectedMs = bounds === undefined ? Number.NaN : Math.sqrt(bounds.low * bounds.high);
-        if (!(expectedMs <= target) || measurements.known(setting) !== undefined) continue;
-        const throughput = (1000 * batch * instances) / expectedMs;
-        if (throughput > (promising?.throughput ?? worthwhileGain * (best?.throughput ?? 0))) {
-          promising = { setting, throughput };
-        }
+        if (bounds === undefined || measurements.known(setting) !== undefined) continue;
+        const expectedMs = bounds.low ** hope * bounds.high ** (1 - hope);
+        const throughput = throughputAt(setting, expectedMs, best);
+        if (expectedMs > target || throughput <= most) continue;
+        most = throughput;
+        promising = setting;
       }
     }
   }
-  return promising;
+  if (promising === null) return null;
+  return {
+    setting: promising,
+    reason: `Both knobs: about ${Math.round(most)} items per second look possible.`,
+  };
 }
 
-/** No further from what was borne so far than one step may go. */
-function reachOf({ measurements, limits, objective }: PolicyContext): Omit<Setting, 'threads'> {
-  const borne = measurements.all.filter(({ assumed, p95Ms }) => !assumed && p95Ms <= objective.p95Ms);
-  const most = (knob: 'batch' | 'instances') => Math.max(1, ...borne.map(({ setting }) => setting[knob]));
+/** Of a setting with this p95, if its mean lies as far below as that of the best so far. */
+function throughputAt({ batch, instances }: Setting, p95Ms: number, best: Measured | undefined): number {
+  const items = batch * instances;
+  if (best === undefined) return (1000 * items) / p95Ms;
+  const bestItems = best.setting.batch * best.setting.instances;
+  return best.throughput * (items / bestItems) * (best.p95Ms / p95Ms);
+}
+
+/** Beside the best so far, a setting that could keep the objective and be noticeably better if all goes well. */
+function openNeighbour({ measurements, limits, objective }: PolicyContext): Next | null {
+  const target = searchMargin * objective.p95Ms;
+  const best = measurements.bestWithin(target);
+  if (best === undefined) return null;
+  const { batch, instances, threads } = best.setting;
+  const neighbours = [
+    { batch: batch + Math.ceil(batch / 10), instances, threads },
+    ...[instances - 1, instances + 1, Math.round(instances / 2), 2 * instances].flatMap((count) => [
+      { batch, instances: count, threads },
+      // As many items under way, in more or fewer batches.
+      { batch: Math.round((batch * instances) / count), instances: count, threads },
+    ]),
+    ...limits.threads.map((other) => ({
+      batch,
+      instances: Math.max(1, Math.round((instances * threads) / other)),
+      threads: other,
+    })),
+  ];
+  const setting = neighbours.find((neighbour) => {
+    const isPossible =
+      neighbour.batch >= 1 &&
+      neighbour.batch <= limits.maxBatch &&
+      neighbour.instances >= 1 &&
+      neighbour.instances <= limits.maxInstances;
+    if (!isPossible || measurements.known(neighbour) !== undefined) return false;
+    const lowMs = measurements.bounds(neighbour)?.low ?? 0;
+    return lowMs <= target && throughputAt(neighbour, lowMs, best) > worthwhileGain * best.throughput;
+  });
+  return setting === undefined ? null : { setting, reason: 'Both knobs: a step aside of the best so far.' };
+}
+
+/** No further from what was borne so far, with so many threads, than one step may go; `items` is for both knobs together. */
+function reachOf({ measurements, limits, objective }: PolicyContext, threads: number) {
+  const borne = measurements.all.filter(
+    ({ setting, assumed, p95Ms }) => setting.threads === threads && !assumed && p95Ms <= objective.p95Ms,
+  );
+  const most = (value: (setting: Setting) => number) =>
+    Math.max(1, ...borne.map(({ setting }) => value(setting)));
   return {
-    batch: highestStep(most('batch'), limits.maxBatch),
-    instances: highestStep(most('instances'), limits.maxInstances),
+    batch: highestStep(
+      most(({ batch }) => batch),
+      limits.maxBatch,
+    ),
+    instances: highestStep(
+      most(({ instances }) => instances),
+      limits.maxInstances,
+    ),
+    items: 4 * most(({ batch, instances }) => batch * instances),
   };
 }

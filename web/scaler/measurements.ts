@@ -14,6 +14,8 @@ export interface Measured {
   readonly assumed: boolean;
 }
 
+const nearMiss = 1.25;
+
 export class Measurements {
   #points: Measured[] = [];
 
@@ -47,9 +49,11 @@ export class Measurements {
     this.#scaleAssumed(ratio);
   }
 
-  /** The setting that missed the limit by the least, and may have done so in a bad moment, may be tried again. */
+  /** A setting that missed the limit by little, and may have done so in a bad moment, may be tried again. */
   forgetNearestMiss(p95Ms: number): boolean {
-    const misses = this.#points.filter((point) => !point.assumed && point.p95Ms > p95Ms);
+    const misses = this.#points.filter(
+      (point) => !point.assumed && point.p95Ms > p95Ms && point.p95Ms <= nearMiss * p95Ms,
+    );
     const nearest = misses.sort((a, b) => a.p95Ms - b.p95Ms)[0];
     if (nearest === undefined) return false;
     this.#points = this.#points.filter((point) => point !== nearest);

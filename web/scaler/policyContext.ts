@@ -17,8 +17,8 @@ export interface PolicyContext {
 
 /** A search takes a setting only with this part of the objective to spare; else every second window would miss it. */
 export const searchMargin = 0.98;
-/** A search that got so close to the objective looks no further. */
-export const closeEnough = 0.93;
+/** A setting must promise so much more throughput to be worth a window. */
+export const worthwhileGain = 1.02;
 /** Below this part of the objective, with runs waiting, something is left unused. */
 export const bandStart = 0.85;
 

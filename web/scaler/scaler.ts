@@ -200,25 +200,35 @@ class RoomScaler<Run, Answer> implements Scaler<Run, Answer> {
   }
 
   async #serve(batch: Batch<Run, Answer>): Promise<void> {
-    const { pool } = this.#options;
+    const answer = await this.#run(batch);
+    this.#inFlight.delete(batch);
+    const window = batch.era === this.#era ? this.#window : null;
     try {
-      const answer = await pool.run(
-        batch.runs.map(({ run }) => run),
-        batch.abort.signal,
-      );
-      this.#inFlight.delete(batch);
-      const window = batch.era === this.#era ? this.#window : null;
+      if (answer instanceof StarlingError) {
+        this.#settleFailed(batch, answer);
+        return;
+      }
       this.#note(batch, answer, window?.counts ?? false);
       batch.runs.forEach((run, i) => {
         const outcome = answer.outcomes[i] ?? new Error('The batch came back without an answer to this run.');
         run.settle(outcome instanceof Error ? StarlingError.from(outcome, 'RUN_FAILED') : outcome);
       });
       if (window !== null) this.#measure(batch, window);
-    } catch (thrown) {
-      this.#inFlight.delete(batch);
-      this.#settleFailed(batch, StarlingError.from(thrown, 'RUN_FAILED'));
+    } finally {
+      this.#startBatches();
     }
-    this.#startBatches();
+  }
+
+  /** Never rejects. */
+  async #run({ runs, abort }: Batch<Run, Answer>): Promise<BatchAnswer<Answer> | StarlingError> {
+    try {
+      return await this.#options.pool.run(
+        runs.map(({ run }) => run),
+        abort.signal,
+      );
+    } catch (thrown) {
+      return StarlingError.from(thrown, 'RUN_FAILED');
+    }
   }
 
   /** One bad input fails its whole batch: each of its runs gets a second try by itself, and then its own error. */

@@ -69,7 +69,7 @@ export function startDeviceWorker(onDeath: (error: StarlingError) => void): Devi
         return remote.connect(deviceId, Comlink.transfer(channel, [channel as unknown as Transferable]));
       }),
     disconnect: (deviceId) => call(() => remote.disconnect(deviceId)),
-    run: (runId, inputs) => call(() => remote.run(runId, inputs)),
+    run: (runId, inputs, options) => call(() => remote.run(runId, inputs, options)),
     abort: (runId) => call(() => remote.abort(runId)),
     unload: () => call(() => remote.unload()),
     close: () => die('The device was closed by its page.'),

@@ -78,7 +78,7 @@ const api = {
       clock: systemClock,
       accept: () => 'accept',
       onFrame: (frame) => {
-        if (frame.kind === 'abort') return;
+        if (frame.kind === 'abort' || frame.kind === 'record') return;
         if (frame.run === exchangeRun) exchanged++;
         else arrived.push(frame);
         wake();

@@ -1,0 +1,79 @@
+/** The folder of a training run: settings, checkpoints, log and results, so that the same command resumes it. */
+import { existsSync } from 'node:fs';
+import { appendFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import type { LogLine } from '../compiler/train/loop.ts';
+import { StarlingError } from '../protocol/errors.ts';
+import { readBytes, readJson, writeBytes } from './files.ts';
+
+export type TrainingSettings = Readonly<Record<string, string | number>>;
+
+export interface TrainingFolder {
+  path(file: string): string;
+  /** Undefined where there is none yet. */
+  checkpoint(which: 'latest' | 'best'): Promise<Uint8Array | undefined>;
+  save(which: 'latest' | 'best', bytes: Uint8Array): Promise<void>;
+  log(line: LogLine): Promise<void>;
+  /** Drops what was logged after a step (the run stopped before its next checkpoint) and returns the rest. */
+  rewindLog(step: number): Promise<readonly LoggedLine[]>;
+}
+
+/** What every line of a log has; the others are kept as they are. */
+const lineSchema = v.looseObject({
+  type: v.picklist(['train', 'evaluation']),
+  step: v.number(),
+  accuracy: v.number(),
+});
+
+export type LoggedLine = v.InferOutput<typeof lineSchema>;
+
+/** Throws USAGE where the folder holds a run with other settings. */
+export async function openTrainingFolder(
+  folder: string,
+  settings: TrainingSettings,
+): Promise<TrainingFolder> {
+  const path = (file: string): string => join(folder, file);
+  if (existsSync(path('settings.json'))) assertSame(settings, await readJson(path('settings.json')), folder);
+  else await writeBytes(path('settings.json'), `${JSON.stringify(settings, null, 2)}\n`);
+  return {
+    path,
+    async checkpoint(which) {
+      const file = path(`${which}.safetensors`);
+      return existsSync(file) ? readBytes(file) : undefined;
+    },
+    save: (which, bytes) => writeBytes(path(`${which}.safetensors`), bytes),
+    async log(line) {
+      await appendFile(path('log.jsonl'), `${JSON.stringify(line)}\n`);
+    },
+    async rewindLog(step) {
+      if (!existsSync(path('log.jsonl'))) return [];
+      const text = new TextDecoder().decode(await readBytes(path('log.jsonl')));
+      const lines = text.split('\n').flatMap(parseLine);
+      const kept = lines.filter((line) => line.step <= step);
+      await writeBytes(path('log.jsonl'), kept.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      return kept;
+    },
+  };
+}
+
+/** A last line may be cut off where the machine stopped. */
+function parseLine(text: string): LoggedLine[] {
+  try {
+    const line: unknown = JSON.parse(text);
+    return v.is(lineSchema, line) ? [line] : [];
+  } catch {
+    return [];
+  }
+}
+
+function assertSame(settings: TrainingSettings, saved: unknown, folder: string): void {
+  const before = v.is(v.record(v.string(), v.union([v.string(), v.number()])), saved) ? saved : {};
+  const names = new Set([...Object.keys(settings), ...Object.keys(before)]);
+  const other = [...names].find((name) => settings[name] !== before[name]);
+  if (other === undefined) return;
+  throw new StarlingError(
+    'USAGE',
+    `${folder} holds a run with ${other} ${before[other] ?? 'unset'}, this one has ${settings[other] ?? 'none'}: give the same settings to resume it, or another --out.`,
+  );
+}

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { rateAt, sgdStep } from './optimiser.ts';
+import type { Parameter } from './parameters.ts';
+
+function parameter(dims: readonly number[], value: readonly number[], mask?: readonly number[]): Parameter {
+  return {
+    dims,
+    value: Float32Array.from(value),
+    velocity: new Float32Array(value.length),
+    mask: mask === undefined ? undefined : Uint8Array.from(mask),
+  };
+}
+
+const plain = { momentum: 0, weightDecay: 0, clipNorm: Number.POSITIVE_INFINITY };
+
+test('Nesterov momentum follows its formula over two steps', () => {
+  const weight = parameter([1], [1]);
+  const step = (gradient: number) =>
+    sgdStep(new Map([['w', weight]]), new Map([['w', Float32Array.of(gradient)]]), 0.1, {
+      ...plain,
+      momentum: 0.5,
+    });
+  step(2);
+  // v = 2; w = 1 - 0.1 (2 + 0.5 * 2)
+  expect(weight.value[0]).toBeCloseTo(0.7, 6);
+  step(-1);
+  // v = 0.5 * 2 - 1 = 0; w = 0.7 - 0.1 (-1 + 0)
+  expect(weight.value[0]).toBeCloseTo(0.8, 6);
+});
+
+test('weight decay leaves biases alone, and the common norm is clipped', () => {
+  const [matrix, bias] = [parameter([1, 1], [10]), parameter([1], [10])];
+  const parameters = new Map([
+    ['matrix', matrix],
+    ['bias', bias],
+  ]);
+  const gradients = new Map([
+    ['matrix', Float32Array.of(3)],
+    ['bias', Float32Array.of(4)],
+  ]);
+  expect(sgdStep(parameters, gradients, 1, { ...plain, weightDecay: 0.1, clipNorm: 1 })).toBeCloseTo(5, 6);
+  expect(matrix.value[0]).toBeCloseTo(10 - 0.6 - 1, 5);
+  expect(bias.value[0]).toBeCloseTo(10 - 0.8, 5);
+});
+
+test('what a mask removes neither moves nor counts in the norm; a broken batch changes nothing', () => {
+  const weight = parameter([2, 1], [1, 1], [1, 0]);
+  const parameters = new Map([['w', weight]]);
+  const settings = { ...plain, momentum: 0.9, weightDecay: 0.1 };
+  expect(sgdStep(parameters, new Map([['w', Float32Array.of(3, 400)]]), 0.1, settings)).toBeCloseTo(3, 6);
+  expect(weight.value[1]).toBe(1);
+  const before = weight.value.slice();
+  expect(sgdStep(parameters, new Map([['w', Float32Array.of(Number.NaN, 0)]]), 0.1, settings)).toBeNaN();
+  expect(weight.value).toEqual(before);
+});
+
+test.each(['cosine', 'one-cycle'] as const)('%s rises to its peak and falls to nothing', (type) => {
+  const rates = Array.from({ length: 100 }, (_, step) =>
+    rateAt({ type, peak: 0.4, warmUpSteps: 10, steps: 100 }, step),
+  );
+  const top = rates.indexOf(Math.max(...rates));
+  expect(rates[top]).toBeCloseTo(0.4, 6);
+  expect(top).toBe(type === 'cosine' ? 9 : 29);
+  expect(rates.slice(0, top).every((rate, i) => rate < (rates[i + 1] ?? 0))).toBe(true);
+  expect(rates.slice(top + 1).every((rate, i) => rate <= (rates[top + i] ?? 0))).toBe(true);
+  expect(rates.at(-1)).toBeLessThan(0.001);
+});

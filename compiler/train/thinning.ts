@@ -1,0 +1,119 @@
+/** DISCO's thinning: which features shards stop reading, by the energy that each adds to the reader's outputs. */
+import { elementCount } from '../../graph/tensor.ts';
+import type { Contraction, ExchangedValue } from './exchangedValues.ts';
+import type { Parameter, Parameters } from './parameters.ts';
+
+/**
+ * - uniform: of every value, every shard keeps the same share;
+ * - global: one budget of transferred elements over all values, so that whole exchanges may vanish.
+ */
+export type ThinningScope = 'uniform' | 'global';
+
+export interface ThinningSchedule {
+  /** Kept ratio at the end; 1 thins nothing. */
+  readonly target: number;
+  /** Thinning begins and ends at these steps. */
+  readonly start: number;
+  readonly end: number;
+  /** Steps between two thinnings. */
+  readonly every: number;
+  readonly scope: ThinningScope;
+}
+
+/** Falls fast at first, when little is lost, and slowly at the end (Zhu and Gupta, 2017). */
+export function keepAt({ target, start, end }: ThinningSchedule, step: number): number {
+  const progress = Math.min(1, Math.max(0, (step - start) / Math.max(1, end - start)));
+  return target + (1 - target) * (1 - progress) ** 3;
+}
+
+/**
+ * For each value and reading shard, the score of every feature: the share of the reader's output energy that it adds,
+ * averaged over the outputs. `moments` holds the mean square of every feature by value.
+ */
+export function scoreFeatures(
+  values: readonly ExchangedValue[],
+  parameters: Parameters,
+  moments: ReadonlyMap<string, Float32Array>,
+): readonly (readonly Float64Array[])[] {
+  return values.map(({ value, owners, reads, contractions }) => {
+    const scores = reads.map(() => new Float64Array(owners.length));
+    for (const contraction of contractions) {
+      const parameter = parameters.get(contraction.weight);
+      const moment = moments.get(value);
+      if (parameter === undefined || moment === undefined) continue;
+      addScores(scores, contraction, parameter, moment);
+    }
+    return scores;
+  });
+}
+
+function addScores(
+  scores: readonly Float64Array[],
+  { outputOwners, outputAxis, inputAxis }: Contraction,
+  { dims, value, mask }: Parameter,
+  moment: Float32Array,
+): void {
+  const [outputs = 1, inputs = 1] = [dims[outputAxis], dims[inputAxis]];
+  const [outputStride = 1, inputStride = 1] = [outputAxis, inputAxis].map((a) =>
+    elementCount(dims.slice(a + 1)),
+  );
+  const energy = new Float64Array(outputs * inputs);
+  for (const [i, weight] of value.entries()) {
+    if (mask?.[i] === 0) continue;
+    const input = Math.floor(i / inputStride) % inputs;
+    const at = (Math.floor(i / outputStride) % outputs) * inputs + input;
+    energy[at] = (energy[at] ?? 0) + weight * weight * (moment[input] ?? 0);
+  }
+  const outputsOf = scores.map((_, shard) => outputOwners.filter((owner) => owner === shard).length);
+  for (let output = 0; output < outputs; output++) {
+    const row = energy.subarray(output * inputs, (output + 1) * inputs);
+    const total = row.reduce((sum, part) => sum + part, 0);
+    const owner = outputOwners[output] ?? 0;
+    const list = scores[owner];
+    if (list === undefined || total === 0) continue;
+    for (const [input, part] of row.entries())
+      list[input] = (list[input] ?? 0) + part / total / (outputsOf[owner] ?? 1);
+  }
+}
+
+interface Candidate {
+  readonly reads: Uint8Array;
+  readonly feature: number;
+  readonly score: number;
+  readonly size: number;
+}
+
+/** Drops, in place, the features of least score until the kept ratio holds. What is dropped stays so. */
+export function thin(
+  values: readonly ExchangedValue[],
+  scores: readonly (readonly Float64Array[])[],
+  keep: number,
+  scope: ThinningScope,
+): void {
+  const pools = values.map(({ owners, reads, featureSize }, at) =>
+    reads.map((list, shard) =>
+      owners.flatMap((owner, feature): Candidate[] =>
+        owner === shard
+          ? []
+          : [{ reads: list, feature, score: scores[at]?.[shard]?.[feature] ?? 0, size: featureSize }],
+      ),
+    ),
+  );
+  for (const pool of scope === 'global' ? [pools.flat(2)] : pools.flat()) {
+    const budget = keep * pool.reduce((sum, { size }) => sum + size, 0);
+    dropBeyond(
+      pool.filter(({ reads, feature }) => reads[feature] === 1),
+      budget,
+    );
+  }
+}
+
+/** Keeps the best by score per element while the budget lasts (rounded to the nearest feature). */
+function dropBeyond(pool: readonly Candidate[], budget: number): void {
+  const best = pool.toSorted((a, b) => b.score / b.size - a.score / a.size);
+  let used = 0;
+  for (const { reads, feature, size } of best) {
+    if (used + size / 2 > budget) reads[feature] = 0;
+    else used += size;
+  }
+}

@@ -1,0 +1,55 @@
+/** What a trainer is given, what it reports, and what it can do. The trainer itself is trainer.ts. */
+import type { Graph } from '../../graph/graph.ts';
+import type { Backend } from '../../runtime/backend.ts';
+import type { ClassifierLoss } from './classifierLoss.ts';
+import type { ExchangedValue, Kept } from './exchangedValues.ts';
+import type { RateSchedule, SgdOptions } from './optimiser.ts';
+import type { Pictures } from './pictures.ts';
+import type { ThinningSchedule } from './thinning.ts';
+
+export interface TrainerOptions {
+  readonly backend: Backend;
+  /**
+   * Normalised, with one input of pictures [batch, 3, size, size] and one output of logits [batch, classes]; its
+   * batch normalisations use the batch's statistics in training.
+   */
+  readonly graph: Graph;
+  /** Gives the logits that are imitated, for the same input; without one only labels count. */
+  readonly teacher?: Graph;
+  readonly pictures: Pictures;
+  /** What shards exchange, thinned in place; absent where the model is not divided. */
+  readonly exchanges?: readonly ExchangedValue[];
+  readonly thinning?: ThinningSchedule;
+  readonly loss: ClassifierLoss;
+  readonly optimiser: SgdOptions;
+  readonly rate: RateSchedule;
+  /** Share of the running statistics that one batch replaces. */
+  readonly statisticsMomentum: number;
+  readonly seed: number;
+}
+
+export interface StepReport {
+  /** Steps done, this one included. */
+  readonly step: number;
+  readonly loss: number;
+  /** Of the gradients, before clipping. */
+  readonly gradientNorm: number;
+  readonly rate: number;
+  /** Share of the batch classified correctly, augmented as it was. */
+  readonly accuracy: number;
+  readonly kept: Kept;
+}
+
+export interface Trainer {
+  readonly step: number;
+  /** Throws SESSION_FAILED. */
+  trainStep(): Promise<StepReport>;
+  /** Share of the pictures that the network as it stands classifies correctly; a last, partial batch counts too. */
+  evaluate(pictures: Pictures): Promise<number>;
+  save(): Uint8Array;
+  /** Goes on exactly where the checkpoint was saved. Throws FILE_UNREADABLE for one of another model. */
+  restore(checkpoint: Uint8Array): void;
+  /** The graph with the weights as they are now (thinned out ones are 0) and the running statistics. */
+  trainedGraph(): Graph;
+  release(): Promise<void>;
+}

@@ -1,0 +1,91 @@
+/** YOLOX: a picture letterboxed for the network, and boxes from its undecoded output (one class per box and score). */
+import type { Detection } from './boxes.ts';
+import type { RgbImage } from './rgbImage.ts';
+
+/** Grey level of what the picture does not fill. */
+const padding = 114;
+const strides = [8, 16, 32] as const;
+
+/**
+ * 3 x size x size, blue, green, red, 0 to 255: the picture at the top left, enlarged or reduced until it touches the right or
+ * the lower edge. `scale` leads from the picture's pixels to the network's.
+ */
+export function letterbox(image: RgbImage, size: number): { planes: Float32Array; scale: number } {
+  const scale = Math.min(size / image.height, size / image.width);
+  const width = Math.trunc(image.width * scale);
+  const height = Math.trunc(image.height * scale);
+  const planes = new Float32Array(3 * size * size).fill(padding);
+  const columns = samplesOf(image.width, width);
+  const rows = samplesOf(image.height, height);
+  for (const [y, row] of rows.entries()) {
+    for (const [x, column] of columns.entries()) {
+      for (let c = 0; c < 3; c++) {
+        planes[(c * size + y) * size + x] = Math.round(bilinear(image, row, column, 2 - c));
+      }
+    }
+  }
+  return { planes, scale };
+}
+
+interface Sample {
+  readonly first: number;
+  readonly second: number;
+  /** Weight of the second. */
+  readonly weight: number;
+}
+
+/** Pixel centres lie at halves; beyond the edge the last pixel repeats. No smoothing when reducing, as the network was trained. */
+function samplesOf(from: number, to: number): Sample[] {
+  return Array.from({ length: to }, (_, i) => {
+    const position = Math.min(from - 1, Math.max(0, ((i + 0.5) * from) / to - 0.5));
+    const first = Math.floor(position);
+    return { first, second: Math.min(from - 1, first + 1), weight: position - first };
+  });
+}
+
+function bilinear({ width, data }: RgbImage, row: Sample, column: Sample, channel: number): number {
+  const at = (y: number, x: number) => data[(y * width + x) * 3 + channel] ?? 0;
+  const between = (y: number) =>
+    at(y, column.first) * (1 - column.weight) + at(y, column.second) * column.weight;
+  return between(row.first) * (1 - row.weight) + between(row.second) * row.weight;
+}
+
+/**
+ * `output` holds for each cell of the three grids, row by row: centre x and y and logarithms of width and height in
+ * cells, the confidence that there is an object, and one score per class. Boxes in the network's pixels; the best
+ * class of each, those with confidence x score of at least `threshold`.
+ */
+export function decodeYolox(
+  output: Float32Array,
+  size: number,
+  classes: number,
+  threshold: number,
+): Detection[] {
+  const length = 5 + classes;
+  const detections: Detection[] = [];
+  let start = 0;
+  for (const stride of strides) {
+    const cells = size / stride;
+    for (let cell = 0; cell < cells * cells; cell++, start += length) {
+      const [x = 0, y = 0, logWidth = 0, logHeight = 0, confidence = 0] = output.subarray(start, start + 5);
+      let label = 0;
+      for (let c = 1; c < classes; c++) {
+        if ((output[start + 5 + c] ?? 0) > (output[start + 5 + label] ?? 0)) label = c;
+      }
+      const score = confidence * (output[start + 5 + label] ?? 0);
+      if (score < threshold) continue;
+      const centreX = (x + (cell % cells)) * stride;
+      const centreY = (y + Math.floor(cell / cells)) * stride;
+      const [halfWidth, halfHeight] = [logWidth, logHeight].map((value) => (Math.exp(value) * stride) / 2);
+      detections.push({
+        left: centreX - (halfWidth ?? 0),
+        top: centreY - (halfHeight ?? 0),
+        right: centreX + (halfWidth ?? 0),
+        bottom: centreY + (halfHeight ?? 0),
+        label,
+        score,
+      });
+    }
+  }
+  return detections;
+}
