@@ -25,6 +25,7 @@ export function planText(plan: PlanFile): string {
     ]),
     '',
     `One shard on each device: ${report.rounds} rounds, ${formatCount(report.exchangedBytes)}B exchanged.`,
+    ...predictions(plan),
     ...(replicated.length === 0
       ? []
       : [
@@ -40,6 +41,23 @@ export function planText(plan: PlanFile): string {
           ),
         ]),
   ].join('\n');
+}
+
+function predictions({ predictedMs, metadata }: PlanFile): string[] {
+  const entries = Object.entries(predictedMs);
+  if (entries.length === 0) return [];
+  const names: Readonly<Record<string, string>> = {
+    one: 'one device',
+    channels: 'channels',
+    rows: 'rows',
+    auto: 'taken',
+  };
+  return [
+    '',
+    'Predicted time of a run:',
+    formatTable(entries.map(([name, ms]) => [names[name] ?? name, `${ms.toFixed(1)} ms`])),
+    metadata['division'] ?? '',
+  ];
 }
 
 function percent(part: number, whole: number): string {

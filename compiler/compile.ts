@@ -8,20 +8,29 @@ import { loadModel } from '../graph/load.ts';
 import { sha256Hex } from '../protocol/sha256.ts';
 import type { Backend } from '../runtime/backend.ts';
 import { lower } from '../runtime/lower/lower.ts';
+import { localLink, referenceDevice } from '../runtime/predict/costModel.ts';
+import type { RoomCost } from '../runtime/predict/simulate.ts';
+import { type ChosenDivision, chooseDivision } from './divide/chooseDivision.ts';
 import { divideByChannels } from './divide/divideChannels.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
 import { divideByRows } from './divide/divideRows.ts';
 import { normaliseModel } from './normalise/normaliseModel.ts';
+import { type PixelOptions, pixelEnds } from './pixels.ts';
 import { emitPlan, type PlanFiles } from './plan/emitPlan.ts';
 import { receptiveRadius } from './plan/receptiveRadius.ts';
 
 export type CompileStep = 'load' | 'normalise' | 'divide' | 'lower' | 'emit';
-export type DivisionAxis = 'channels' | 'rows';
+/** `auto` takes whatever is predicted to be fastest for the given devices and link. */
+export type DivisionAxis = 'channels' | 'rows' | 'auto';
 
 export interface CompileOptions {
   readonly name: string;
   readonly numShards: number;
   readonly axis: DivisionAxis;
+  /** What `auto` plans for; two tabs of one machine by default. */
+  readonly cost?: Pick<RoomCost, 'devices' | 'link'>;
+  /** Turns pictures into 8-bit inputs and outputs. */
+  readonly pixels?: PixelOptions;
   /** Shapes of inputs that the model leaves open. */
   readonly shapes?: Readonly<Record<string, readonly number[]>>;
   /** Reads data files that the model names beside itself. */
@@ -31,9 +40,21 @@ export interface CompileOptions {
   readonly onStep?: (step: CompileStep) => void;
 }
 
-const dividers: { readonly [Axis in DivisionAxis]: (graph: Graph, numShards: number) => DividedGraph } = {
-  channels: (graph, numShards) => ({ graph, division: divideByChannels(graph, numShards) }),
-  rows: divideByRows,
+interface DivideOptions {
+  readonly numShards: number;
+  readonly openBatch: boolean;
+  readonly cost: RoomCost;
+}
+
+type Divided = DividedGraph & Partial<Pick<ChosenDivision, 'predictedMs' | 'reason'>>;
+
+const dividers: { readonly [Axis in DivisionAxis]: (graph: Graph, options: DivideOptions) => Divided } = {
+  channels: (graph, { numShards, openBatch }) => ({
+    graph,
+    division: divideByChannels(graph, numShards, openBatch),
+  }),
+  rows: (graph, { numShards, openBatch }) => divideByRows(graph, numShards, openBatch),
+  auto: (graph, { numShards, openBatch, cost }) => chooseDivision(graph, numShards, cost, openBatch),
 };
 
 /** Largest batch of a plan whose batch axis is open. */
@@ -41,14 +62,21 @@ const openMaxBatch = 128;
 
 /** Throws StarlingError: MODEL_UNREADABLE, MODEL_UNSUPPORTED, SHAPE_OPEN, GRAPH_INVALID, SESSION_FAILED. */
 export async function compileModel(bytes: Uint8Array, options: CompileOptions): Promise<PlanFiles> {
-  const { backend, numShards, axis, shapes = {}, external, onStep = () => {} } = options;
+  const { backend, numShards, axis, shapes = {}, external, pixels, onStep = () => {} } = options;
   onStep('load');
   const original = loadModel(bytes, external);
   onStep('normalise');
-  const { model: normalised, batchOpen } = await normaliseModel(original, { backend, shapes });
+  const normalised = await normaliseModel(original, { backend, shapes });
+  const { batchOpen } = normalised;
+  const pictured = pixels === undefined ? normalised.model : pixelEnds(normalised.model, pixels);
   onStep('divide');
-  const { graph, division } = dividers[axis](normalised.graph, numShards);
-  const model = { ...normalised, graph };
+  const divideOptions = {
+    numShards,
+    openBatch: batchOpen,
+    cost: { devices: [referenceDevice], link: localLink, host: 0, ...options.cost },
+  };
+  const { graph, division, predictedMs, reason } = dividers[axis](pictured.graph, divideOptions);
+  const model = { ...pictured, graph };
   onStep('lower');
   const onePerDevice = lower(
     graph,
@@ -56,7 +84,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     Array.from({ length: numShards }, (_, shard) => [shard]),
   );
   onStep('emit');
-  const radius = receptiveRadius(normalised.graph);
+  const radius = receptiveRadius(pictured.graph);
   return emitPlan({
     name: options.name,
     source: { sha256: sha256Hex(bytes), bytes: bytes.byteLength, opset: original.opsets.get('') ?? 0 },
@@ -64,6 +92,11 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     division,
     onePerDevice,
     maxBatch: batchOpen ? openMaxBatch : 1,
-    metadata: { axis, ...(radius === undefined ? {} : { receptiveRadius: String(radius) }) },
+    ...(predictedMs === undefined ? {} : { predictedMs }),
+    metadata: {
+      axis,
+      ...(reason === undefined ? {} : { division: reason }),
+      ...(radius === undefined ? {} : { receptiveRadius: String(radius) }),
+    },
   });
 }

@@ -2,15 +2,21 @@
 import { StarlingError } from '../protocol/errors.ts';
 import type { Graph, Node } from './graph.ts';
 
-/** All values a node reads: its inputs, and what its subgraphs (If, Loop, Scan) use of the graph around them. */
-export function valuesRead(node: Node): readonly string[] {
-  let read: Set<string> | undefined;
+/** What a node's subgraphs (If, Loop, Scan) use of the graph around them. */
+export function capturedNames(node: Node): readonly string[] {
+  const captured = new Set<string>();
   for (const attribute of node.attributes.values()) {
     if (attribute.type !== 'graph') continue;
-    read ??= new Set(node.inputs);
-    for (const name of valuesCaptured(attribute.value)) read.add(name);
+    for (const name of valuesCaptured(attribute.value)) captured.add(name);
   }
-  return [...(read ?? node.inputs)].filter((name) => name !== '');
+  return [...captured];
+}
+
+/** All values a node reads: its inputs, and what its subgraphs capture. */
+export function valuesRead(node: Node): readonly string[] {
+  const captured = capturedNames(node);
+  const inputs = node.inputs.filter((name) => name !== '');
+  return captured.length === 0 ? inputs : [...new Set([...inputs, ...captured])];
 }
 
 /** What a subgraph reads and does not define itself. */

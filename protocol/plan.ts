@@ -72,7 +72,11 @@ export const planSchema = v.object({
   shardings: v.record(name, v.object({ axis: count, partition: count })),
   /** Contraction (node name) -> index in `partitions` of the input features that each shard reads; none when dense. */
   supports: v.record(name, count),
+  /** Devices make what they send before the rest. */
+  sendFirst: v.boolean(),
   report,
+  /** Predicted milliseconds of a run for divisions that were compared; empty where nothing was. */
+  predictedMs: v.record(v.string(), v.number()),
   metadata: v.record(v.string(), v.string()),
 });
 

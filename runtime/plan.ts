@@ -85,5 +85,5 @@ function divisionOf(file: PlanFile): Division {
   const supports = new Map(
     Object.entries(file.supports).map(([node, index]) => [node, partsOf(node, index)] as const),
   );
-  return { numShards: file.numShards, shardings, supports };
+  return { numShards: file.numShards, shardings, supports, sendFirst: file.sendFirst };
 }

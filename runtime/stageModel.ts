@@ -1,7 +1,7 @@
 /** One stage of a program as an ONNX model whose weights lie in the device's blob. */
-import { capturedNames } from '../graph/captures.ts';
 import type { Graph, Model, Node, ValueInfo } from '../graph/graph.ts';
 import { type ExternalInitializer, saveModel } from '../graph/save.ts';
+import { valuesRead } from '../graph/sort.ts';
 import { byteCount, type DataType } from '../graph/tensor.ts';
 import type { Program, Stage } from './lower/program.ts';
 import type { WeightBlob } from './weights/blob.ts';
@@ -20,7 +20,7 @@ function valueInfo(program: Program, name: string, openBatch: boolean): ValueInf
 }
 
 function readsOf(nodes: readonly Node[]): Set<string> {
-  return new Set(nodes.flatMap((node) => [...node.inputs, ...capturedNames(node)]));
+  return new Set(nodes.flatMap(valuesRead));
 }
 
 /** A stage's graph, its weights left out. */

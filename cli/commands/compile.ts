@@ -2,14 +2,17 @@
 import { basename, join } from 'node:path';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { type CompileStep, compileModel, type DivisionAxis } from '../../compiler/compile.ts';
+import type { PixelOptions } from '../../compiler/pixels.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { limits } from '../../protocol/limits.ts';
+import { localLink } from '../../runtime/predict/costModel.ts';
 import { type Command, parseArguments, required } from '../command.ts';
 import { readBytes, siblingReader, writeBytes } from '../files.ts';
+import { parseDevices, parseLink } from '../linkOption.ts';
 import { planText } from '../planText.ts';
 import { createProgress } from '../progress.ts';
 
-const axes: readonly string[] = ['channels', 'rows'] satisfies readonly DivisionAxis[];
+const axes: readonly string[] = ['channels', 'rows', 'auto'] satisfies readonly DivisionAxis[];
 
 /** `name=1x3x224x224`. Throws StarlingError USAGE. */
 export function parseShapes(options: readonly string[]): Record<string, number[]> {
@@ -38,12 +41,28 @@ function parseAxis(text: string): DivisionAxis {
   throw new StarlingError('USAGE', `Expected --axis ${axes.join(' or ')}, got "${text}".`);
 }
 
+/** `in`, `out` or `both`; a pixel is `scale` times the model's number. Throws StarlingError USAGE. */
+function parsePixels(ends: string, scaleText: string): PixelOptions {
+  const scale = Number(scaleText);
+  if (!['in', 'out', 'both'].includes(ends) || !(scale > 0)) {
+    throw new StarlingError(
+      'USAGE',
+      `Expected --pixels in, out or both and a positive --pixel-scale, got "${ends}" and "${scaleText}".`,
+    );
+  }
+  return {
+    ...(ends === 'out' ? {} : { input: { scale } }),
+    ...(ends === 'in' ? {} : { output: { scale } }),
+  };
+}
+
 const steps: readonly CompileStep[] = ['load', 'normalise', 'divide', 'lower', 'emit'];
 
 export const compile: Command = {
   name: 'compile',
   summary: 'Divide an ONNX model into shards: writes a plan.',
-  usage: 'MODEL --shards N --out DIR [--axis channels|rows] [--shape NAME=1x3x224x224]...',
+  usage:
+    'MODEL --shards N --out DIR [--axis channels|rows|auto] [--link 20mbit,3ms] [--devices 1,1] [--pixels in|out|both] [--pixel-scale 255] [--shape NAME=1x3x224x224]...',
   async run(args, terminal) {
     const { values, positionals } = parseArguments(
       args,
@@ -53,6 +72,10 @@ export const compile: Command = {
         axis: { type: 'string', default: 'channels' },
         shape: { type: 'string', multiple: true, default: [] },
         name: { type: 'string' },
+        link: { type: 'string' },
+        devices: { type: 'string' },
+        pixels: { type: 'string' },
+        'pixel-scale': { type: 'string', default: '255' },
       },
       ['MODEL'],
     );
@@ -66,6 +89,11 @@ export const compile: Command = {
       numShards,
       axis: parseAxis(values.axis),
       shapes: parseShapes(values.shape),
+      cost: {
+        link: values.link === undefined ? localLink : parseLink(values.link),
+        devices: parseDevices(values.devices ?? '1', numShards),
+      },
+      ...(values.pixels === undefined ? {} : { pixels: parsePixels(values.pixels, values['pixel-scale']) }),
       external: siblingReader(path),
       backend: await createHeapBackend(),
       onStep: (step) => progress.update(steps.indexOf(step) + 1, steps.length, step),

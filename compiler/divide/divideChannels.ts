@@ -42,8 +42,9 @@ function ownersOf(classes: ChannelClasses, numShards: number): ReadonlyMap<numbe
   return owners;
 }
 
-export function divideByChannels(graph: Graph, numShards: number): Division {
-  const axes = channelAxes(graph);
+/** `openBatch`: whether the first axis of every value must stay whole because batches of any size may come. */
+export function divideByChannels(graph: Graph, numShards: number, openBatch = true): Division {
+  const axes = channelAxes(graph, openBatch);
   const classes = channelClasses(axes, numShards);
   const owners = ownersOf(classes, numShards);
   const shardings = new Map<string, Sharding>();

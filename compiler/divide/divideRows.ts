@@ -6,9 +6,14 @@ import type { DividedGraph } from './dividedGraph.ts';
 import { rowAxes } from './followAxes.ts';
 import { partialSums } from './partialSums.ts';
 
-export function divideByRows(graph: Graph, numShards: number): DividedGraph {
+/** Owners of the strips of every map that can be cut into rows. */
+export function rowShardings(
+  graph: Graph,
+  numShards: number,
+  openBatch = true,
+): ReadonlyMap<string, Sharding> {
   const shardings = new Map<string, Sharding>();
-  for (const { output, axis, rule, view } of rowAxes(graph).nodes) {
+  for (const { output, axis, rule, view } of rowAxes(graph, openBatch).nodes) {
     // What only moves data is made again from its inputs' strips and has no owner.
     if (rule.kind === 'structural') continue;
     const length = view.outputShape[axis] ?? 0;
@@ -16,9 +21,14 @@ export function divideByRows(graph: Graph, numShards: number): DividedGraph {
     const parts = Array.from({ length: numShards }, (_, shard) => range(cut(shard), cut(shard + 1)));
     shardings.set(output, { axis, parts });
   }
+  return shardings;
+}
+
+export function divideByRows(graph: Graph, numShards: number, openBatch = true): DividedGraph {
+  const shardings = rowShardings(graph, numShards, openBatch);
   const partial = partialSums(graph, shardings, numShards);
   return {
     graph: partial.graph,
-    division: { numShards, shardings: new Map([...shardings, ...partial.shardings]) },
+    division: { numShards, shardings: new Map([...shardings, ...partial.shardings]), sendFirst: true },
   };
 }

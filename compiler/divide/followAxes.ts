@@ -25,7 +25,12 @@ export interface Axes {
 /** Whether an output axis starts a division of its own: the node mixes everything along the matching input axis. */
 export type StartsAxis = (needs: readonly Need[]) => boolean;
 
-function followAxes(graph: Graph, seeds: ReadonlyMap<string, number>, starts: StartsAxis): Axes {
+function followAxes(
+  graph: Graph,
+  seeds: ReadonlyMap<string, number>,
+  starts: StartsAxis,
+  openBatch: boolean,
+): Axes {
   const values = shapedValues(graph);
   const axes = new Map(seeds);
   const nodes: DividableNode[] = [];
@@ -35,7 +40,8 @@ function followAxes(graph: Graph, seeds: ReadonlyMap<string, number>, starts: St
     if (rule === undefined || output === undefined) continue;
     const view = viewNode(graph, values, node);
     const axis = view.outputShape.findIndex((length, candidate) => {
-      if (candidate === 0 || length < 2) return false;
+      // Where any batch may come, the first axis is its own.
+      if ((candidate === 0 && openBatch) || length < 2) return false;
       const needs = rule.needs(view, { axis: candidate, ranges: range(0, length) });
       if (needs === undefined) return false;
       if (starts(needs)) return true;
@@ -52,14 +58,14 @@ function followAxes(graph: Graph, seeds: ReadonlyMap<string, number>, starts: St
 }
 
 /** Contractions start the channels of their outputs; other operators inherit the axis from what they read. */
-export function channelAxes(graph: Graph): Axes {
-  return followAxes(graph, new Map(), (needs) =>
-    needs.some((need) => typeof need === 'object' && need.anyOrder === true),
-  );
+export function channelAxes(graph: Graph, openBatch = true): Axes {
+  const mixes: StartsAxis = (needs) =>
+    needs.some((need) => typeof need === 'object' && need.anyOrder === true);
+  return followAxes(graph, new Map(), mixes, openBatch);
 }
 
 /** Rows start at the inputs: the third axis of pictures and maps, [N, C, H, W]. */
-export function rowAxes(graph: Graph): Axes {
+export function rowAxes(graph: Graph, openBatch = true): Axes {
   const seeds = graph.inputs.filter(({ shape }) => shape?.length === 4).map(({ name }) => [name, 2] as const);
-  return followAxes(graph, new Map(seeds), () => false);
+  return followAxes(graph, new Map(seeds), () => false, openBatch);
 }

@@ -20,6 +20,7 @@ export interface EmitInput {
   /** Lowered with one shard on each device. */
   readonly onePerDevice: RoomProgram;
   readonly maxBatch: number;
+  readonly predictedMs?: Readonly<Record<string, number>>;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
@@ -54,7 +55,9 @@ export function emitPlan(input: EmitInput): PlanFiles {
     outputs: model.graph.outputs.map(describeEnd),
     maxBatch: input.maxBatch,
     ...flattenDivision(division),
+    sendFirst: division.sendFirst === true,
     report: describePlan(model.graph, division, onePerDevice),
+    predictedMs: { ...input.predictedMs },
     metadata: { ...input.metadata },
   };
   files.set('plan.json', new TextEncoder().encode(`${JSON.stringify(plan)}\n`));

@@ -1,9 +1,9 @@
 /** The nodes, weights and constants of one device as they are written, and what is known of every local name. */
-import { capturedNames } from '../../graph/captures.ts';
 import type { Attribute, Node } from '../../graph/graph.ts';
 import type { PartBuilder, Slab } from '../../graph/ops/rule.ts';
 import { emitSelection } from '../../graph/ops/select.ts';
 import { equal, type Ranges, range, size } from '../../graph/ranges.ts';
+import { valuesRead } from '../../graph/sort.ts';
 import type { DataType, Tensor } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { LocalType, WeightPart } from './program.ts';
@@ -109,9 +109,7 @@ export class DeviceBuilder implements PartBuilder {
 
   /** What a node reads that is neither weight nor constant. */
   reads(node: Node): readonly string[] {
-    return [...node.inputs, ...capturedNames(node)].filter(
-      (name) => name !== '' && !this.weights.has(name) && !this.constants.has(name),
-    );
+    return valuesRead(node).filter((name) => !this.weights.has(name) && !this.constants.has(name));
   }
 
   fresh(hint: string): string {

@@ -2,10 +2,11 @@
  * Writes one device's nodes: for every value the parts that Demands says it makes, and before them the gathering of
  * what those parts read. Weights stay names with selections; nothing is copied here.
  */
-import { renameCaptured } from '../../graph/captures.ts';
+
 import type { LocalInput } from '../../graph/ops/rule.ts';
 import { emitConcat } from '../../graph/ops/select.ts';
 import { equal, type Ranges, range, size } from '../../graph/ranges.ts';
+import { renameReads } from '../../graph/rename.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Demands } from './demand.ts';
 import { DeviceBuilder } from './deviceBuilder.ts';
@@ -117,7 +118,7 @@ export class DeviceEmitter {
         .slice(node.inputs.length)
         .map((input, i) => [input, nameOf(input, node.inputs.length + i)] as const),
     );
-    const renamed = captured.size === 0 ? node : renameCaptured(node, captured);
+    const renamed = captured.size === 0 ? node : renameReads(node, captured);
     const outputs = node.outputs.map((name) => (name === '' ? '' : this.builder.partName(name)));
     this.builder.countMacs(facts.rule?.macs?.(facts.view) ?? 0);
     const name = this.builder.fresh(`${node.opType}:${outputs[0]}`);

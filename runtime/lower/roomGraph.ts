@@ -1,10 +1,11 @@
 /** A normalised graph with its division, as lowering asks about it: owners, axes, and how a part of a value is made. */
-import { capturedNames } from '../../graph/captures.ts';
+
 import type { Graph, Node } from '../../graph/graph.ts';
 import { type ShapedValue, shapedValues, viewNode } from '../../graph/nodeView.ts';
 import type { Need, NodeView, OpRule, Slab, SlabNeed } from '../../graph/ops/rule.ts';
 import { ruleOf } from '../../graph/ops/rules.ts';
 import { equal, format, intersect, type Ranges, range, union } from '../../graph/ranges.ts';
+import { capturedNames } from '../../graph/sort.ts';
 import type { Division, Sharding } from './program.ts';
 
 /** A slab along an axis, or everything of a value that has no axis of its own. */
@@ -147,7 +148,7 @@ export class RoomGraph {
 
   /** The axis whose parts need parts along an input's own axis. */
   #inheritedAxis(view: NodeView, rule: OpRule): number | undefined {
-    for (let axis = 1; axis < view.outputShape.length; axis++) {
+    for (let axis = 0; axis < view.outputShape.length; axis++) {
       const needs = rule.needs(view, { axis, ranges: range(0, view.outputShape[axis] ?? 0) });
       const follows = needs?.some(
         (need, i) => typeof need === 'object' && this.#axes.get(view.node.inputs[i] ?? '') === need.axis,

@@ -1,0 +1,154 @@
+/**
+ * Looks for the division with the shortest predicted run: by rows, by channels, by rows up to some point and by
+ * channels after it, and with halos recomputed instead of exchanged where that is cheaper. Every candidate is lowered
+ * for one shard on each device and played on the virtual clock; nothing is estimated twice.
+ */
+import type { Graph } from '../../graph/graph.ts';
+import { lower } from '../../runtime/lower/lower.ts';
+import type { Division, RoomProgram, Sharding } from '../../runtime/lower/program.ts';
+import { type RoomCost, simulate } from '../../runtime/predict/simulate.ts';
+import { divideByChannels } from './divideChannels.ts';
+import type { DividedGraph } from './dividedGraph.ts';
+import { rowShardings } from './divideRows.ts';
+import { partialSums } from './partialSums.ts';
+
+export interface ChosenDivision extends DividedGraph {
+  /** Name of a candidate -> predicted milliseconds of a run. `one` is the first device alone. */
+  readonly predictedMs: Readonly<Record<'one' | 'channels' | 'rows' | 'auto', number>>;
+  /** One sentence: what was taken. */
+  readonly reason: string;
+}
+
+interface Candidate extends DividedGraph {
+  readonly room: RoomProgram;
+  readonly ms: number;
+}
+
+/** Points at which a change of axis is tried first, and how many around the best one then. */
+const coarsePoints = 8;
+/** A change must save at least this share, or fewer exchanges would be traded for nothing. */
+const worthwhile = 0.995;
+
+class Search {
+  readonly #graph: Graph;
+  readonly #cost: RoomCost;
+  readonly #numShards: number;
+  readonly #rows: ReadonlyMap<string, Sharding>;
+  readonly #channels: ReadonlyMap<string, Sharding>;
+
+  constructor(graph: Graph, numShards: number, cost: RoomCost, openBatch: boolean) {
+    this.#graph = graph;
+    this.#cost = cost;
+    this.#numShards = numShards;
+    this.#rows = rowShardings(graph, numShards, openBatch);
+    this.#channels = divideByChannels(graph, numShards, openBatch).shardings;
+  }
+
+  /** Rows for the first `nodes` nodes, channels for the others. */
+  changeAt(nodes: number): Candidate {
+    const shardings = new Map<string, Sharding>();
+    for (const [index, { outputs }] of this.#graph.nodes.entries()) {
+      const [output = ''] = outputs;
+      const sharding = (index < nodes ? this.#rows : this.#channels).get(output);
+      if (sharding !== undefined) shardings.set(output, sharding);
+    }
+    return this.evaluate(shardings, false);
+  }
+
+  evaluate(shardings: ReadonlyMap<string, Sharding>, sendFirst: boolean): Candidate {
+    const partial = partialSums(this.#graph, shardings, this.#numShards);
+    const division: Division = {
+      numShards: this.#numShards,
+      shardings: new Map([...shardings, ...partial.shardings]),
+      sendFirst,
+    };
+    const placement = Array.from({ length: this.#numShards }, (_, shard) => [shard]);
+    const room = lower(partial.graph, division, placement);
+    return { graph: partial.graph, division, room, ms: simulate(room, this.#cost).totalMs };
+  }
+
+  /** The change of axis with the shortest run, found coarsely and then around the best point. */
+  bestChange(): Candidate & { readonly nodes: number } {
+    const last = this.#graph.nodes.length;
+    const tried = new Map<number, Candidate>();
+    const attempt = (nodes: number) => {
+      const at = Math.min(last, Math.max(0, Math.round(nodes)));
+      if (!tried.has(at)) tried.set(at, this.changeAt(at));
+    };
+    const best = () => [...tried].reduce((a, b) => (b[1].ms < a[1].ms ? b : a));
+    const step = last / coarsePoints;
+    for (let i = 0; i <= coarsePoints; i++) attempt(i * step);
+    for (let width = step / 2; width >= 1; width /= 2) {
+      const [at] = best();
+      attempt(at - width);
+      attempt(at + width);
+    }
+    const [nodes, candidate] = best();
+    return { ...candidate, nodes };
+  }
+
+  /** Gives up owners of exchanged values one by one where computing them twice is faster than exchanging them. */
+  recompute(start: Candidate): Candidate & { readonly recomputed: number } {
+    let best = start;
+    let recomputed = 0;
+    const exchanged = new Set(start.room.programs.flatMap(({ sends }) => sends.map(({ value }) => value)));
+    for (const value of exchanged) {
+      if (!this.#rows.has(value) || best.division.shardings.get(value) !== this.#rows.get(value)) continue;
+      const shardings = new Map(
+        [...best.division.shardings].filter(([name]) => name !== value && this.#isOriginal(name)),
+      );
+      const candidate = this.evaluate(shardings, false);
+      if (candidate.ms >= best.ms * worthwhile) continue;
+      best = candidate;
+      recomputed++;
+    }
+    return { ...best, recomputed };
+  }
+
+  sendFirst(start: Candidate): Candidate {
+    const shardings = new Map([...start.division.shardings].filter(([name]) => this.#isOriginal(name)));
+    return this.evaluate(shardings, true);
+  }
+
+  /** Partial sums are made anew for every candidate. */
+  #isOriginal(value: string): boolean {
+    return this.#rows.has(value) || this.#channels.has(value);
+  }
+}
+
+/** `cost.devices` gives one cost for each shard. */
+export function chooseDivision(
+  graph: Graph,
+  numShards: number,
+  cost: RoomCost,
+  openBatch: boolean,
+): ChosenDivision {
+  const search = new Search(graph, numShards, cost, openBatch);
+  const all = Array.from({ length: numShards }, (_, shard) => shard);
+  const alone = lower(graph, { numShards, shardings: new Map() }, [all]);
+  const one = simulate(alone, cost).totalMs;
+  const rows = search.changeAt(graph.nodes.length);
+  const channels = search.changeAt(0);
+  const change = search.bestChange();
+  const recomputed = search.recompute(change);
+  const early = search.sendFirst(recomputed);
+  const chosen = early.ms < recomputed.ms * worthwhile ? early : recomputed;
+  const reasons = [
+    axisReason(change.nodes, graph.nodes.length),
+    ...(recomputed.recomputed > 0 ? [`${recomputed.recomputed} halos recomputed instead of exchanged`] : []),
+    ...(chosen === early ? ['what is sent is made first'] : []),
+    ...(chosen.ms > one ? ['one device alone is faster'] : []),
+  ];
+  return {
+    graph: chosen.graph,
+    division: chosen.division,
+    predictedMs: { one, channels: channels.ms, rows: rows.ms, auto: chosen.ms },
+    reason: `${reasons.join('; ')}.`,
+  };
+}
+
+function axisReason(nodes: number, all: number): string {
+  if (nodes === 0) return 'By channels throughout';
+  if (nodes >= all) return 'By rows throughout';
+  return `By rows for the first ${nodes} of ${all} nodes, by channels after that`;
+}

@@ -1,0 +1,131 @@
+/**
+ * Gives a model 8-bit pictures at its ends: pixels travel as bytes, a quarter of float32, and are turned into the
+ * model's numbers on the devices, inside the graph. Conversion in is exact; out it rounds to whole pixels.
+ */
+import type { Attribute, Model, Node, ValueInfo } from '../graph/graph.ts';
+import { renameReads } from '../graph/rename.ts';
+import { float32Tensor, type Tensor } from '../graph/tensor.ts';
+import { StarlingError } from '../protocol/errors.ts';
+
+export interface PixelOptions {
+  /** What the model's float input is of a pixel 0..255: (pixel / scale - mean) / std. */
+  readonly input?: {
+    readonly scale: number;
+    readonly mean?: readonly number[];
+    readonly std?: readonly number[];
+  };
+  /** The model's output times this is a pixel; rounded and clamped to 0..255. */
+  readonly output?: { readonly scale: number };
+}
+
+class Ends {
+  readonly nodes: Node[] = [];
+  readonly initializers: Map<string, Tensor>;
+  readonly values: Map<string, ValueInfo>;
+
+  constructor({ graph }: Model) {
+    this.initializers = new Map(graph.initializers);
+    this.values = new Map(graph.values);
+  }
+
+  /** Adds an element-wise node; `operand` becomes a constant. */
+  node(
+    opType: string,
+    input: string,
+    output: ValueInfo,
+    operands: readonly Tensor[],
+    attributes = {},
+  ): string {
+    const constants = operands.map((tensor, i) => {
+      const name = `${output.name}/operand${i}`;
+      this.initializers.set(name, tensor);
+      return name;
+    });
+    this.nodes.push({
+      name: `pixels:${output.name}`,
+      opType,
+      domain: '',
+      inputs: [input, ...constants],
+      outputs: [output.name],
+      attributes: new Map<string, Attribute>(Object.entries(attributes)),
+    });
+    this.values.set(output.name, output);
+    return output.name;
+  }
+}
+
+const castTo = (code: number) => ({ to: { type: 'int', value: code } as const });
+const float32Code = 1;
+const uint8Code = 2;
+
+/** Throws MODEL_UNSUPPORTED where an end is no float picture [N, C, H, W]. */
+export function pixelEnds(model: Model, options: PixelOptions): Model {
+  const withInput = options.input === undefined ? model : pixelInput(model, options.input);
+  return options.output === undefined ? withInput : pixelOutput(withInput, options.output.scale);
+}
+
+function pictureOf(values: readonly ValueInfo[], end: string): ValueInfo {
+  const picture = values.find(({ dataType, shape }) => dataType === 'float32' && shape?.length === 4);
+  if (picture !== undefined) return picture;
+  throw new StarlingError(
+    'MODEL_UNSUPPORTED',
+    `Expected a float32 ${end} [N, C, H, W] to turn into pixels, and the model has none; compile without --pixels.`,
+  );
+}
+
+function perChannel(values: readonly number[]): Tensor {
+  return float32Tensor(values.length === 1 ? [] : [values.length, 1, 1], values);
+}
+
+function pixelInput(model: Model, { scale, mean, std }: NonNullable<PixelOptions['input']>): Model {
+  const picture = pictureOf(model.graph.inputs, 'input');
+  const ends = new Ends(model);
+  const info = (suffix: string): ValueInfo => ({ ...picture, name: `${picture.name}/${suffix}` });
+  let last = ends.node('Cast', picture.name, info('float'), [], castTo(float32Code));
+  if (scale !== 1) last = ends.node('Div', last, info('scaled'), [float32Tensor([], [scale])]);
+  if (mean !== undefined) last = ends.node('Sub', last, info('centred'), [perChannel(mean)]);
+  if (std !== undefined) last = ends.node('Div', last, info('normalised'), [perChannel(std)]);
+  const names = new Map([[picture.name, last]]);
+  return {
+    ...model,
+    graph: {
+      ...model.graph,
+      inputs: model.graph.inputs.map((input) =>
+        input.name === picture.name ? { ...picture, dataType: 'uint8' as const } : input,
+      ),
+      nodes: [...ends.nodes, ...model.graph.nodes.map((node) => renameReads(node, names))],
+      initializers: ends.initializers,
+      values: ends.values,
+    },
+  };
+}
+
+function pixelOutput(model: Model, scale: number): Model {
+  const picture = pictureOf(model.graph.outputs, 'output');
+  const ends = new Ends(model);
+  const info = (suffix: string): ValueInfo => ({ ...picture, name: `${picture.name}/${suffix}` });
+  const source = info('float').name;
+  let last = ends.node('Mul', source, info('scaled'), [float32Tensor([], [scale])]);
+  last = ends.node('Clip', last, info('clipped'), [float32Tensor([], [0]), float32Tensor([], [255])]);
+  last = ends.node('Round', last, info('rounded'), []);
+  const output: ValueInfo = { ...picture, dataType: 'uint8' };
+  ends.node('Cast', last, output, [], castTo(uint8Code));
+  ends.values.delete(picture.name);
+  ends.values.set(source, info('float'));
+  const rename = (name: string) => (name === picture.name ? source : name);
+  const nodes = model.graph.nodes.map((node) => ({
+    ...node,
+    inputs: node.inputs.map(rename),
+    outputs: node.outputs.map(rename),
+  }));
+  return {
+    ...model,
+    graph: {
+      ...model.graph,
+      outputs: model.graph.outputs.map((given) => (given.name === picture.name ? output : given)),
+      nodes: [...nodes, ...ends.nodes],
+      initializers: ends.initializers,
+      values: ends.values,
+    },
+  };
+}
