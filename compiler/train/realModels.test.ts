@@ -14,11 +14,16 @@ import { weightsAsInputs } from './trainingGraph.ts';
 
 const backend = await createHeapBackend();
 
-const models: readonly {
+interface RealModel {
   readonly file: string;
   readonly shape?: readonly number[];
+  /** Deviation of the random input. */
   readonly scale: number;
-}[] = [
+  /** Deviation of the random target; 0 where the output is small beside any noise. */
+  readonly target?: number;
+}
+
+const models: readonly RealModel[] = [
   { file: 'resnet20-cifar10', shape: [2, 3, 32, 32], scale: 1 },
   { file: 'mobilenet-v1-0.25-imagenet', scale: 0.5 },
   { file: 'espcn-x3', shape: [1, 1, 12, 10], scale: 0.3 },
