@@ -3,14 +3,8 @@
  * read like formulas. It knows operators, not gradients.
  */
 import type { Attribute, Node, ValueInfo } from '../../../graph/graph.ts';
-import {
-  type DataType,
-  elementCount,
-  float32Tensor,
-  int64Tensor,
-  type Tensor,
-} from '../../../graph/tensor.ts';
-import { broadcastShape, sameShape } from './shapes.ts';
+import { type DataType, float32Tensor, int64Tensor, type Tensor } from '../../../graph/tensor.ts';
+import { broadcastShape, cutBounds, reducedShape, sameShape } from './shapes.ts';
 
 /** A value of the graph with its concrete shape. */
 export interface Ref {
@@ -236,45 +230,10 @@ export class GraphBuilder {
     );
   }
 
-  /** Adds the entries of `updates` at `indices` (flat positions) into zeros of `shape`. */
-  scatterAdd(shape: readonly number[], indices: Ref, updates: Ref): Ref {
-    const count = elementCount(updates.shape);
-    const flat = this.node(
-      'ScatterElements',
-      [
-        this.zeros([elementCount(shape)]),
-        this.reshapeIntegers(indices, [count]),
-        this.reshape(updates, [count]),
-      ],
-      { axis: int(0), reduction: string('add') },
-      [elementCount(shape)],
-    );
-    return this.reshape(flat, shape);
-  }
-
   reshapeIntegers(x: Ref, shape: readonly number[]): Ref {
     if (sameShape(x.shape, shape)) return x;
     return this.node('Reshape', [x, this.integers(shape)], { allowzero: int(1) }, shape, {
       dataType: 'int64',
     });
   }
-}
-
-function reducedShape(shape: readonly number[], axes: readonly number[], keepDims: boolean): number[] {
-  if (keepDims) return shape.map((length, axis) => (axes.includes(axis) ? 1 : length));
-  return shape.filter((_, axis) => !axes.includes(axis));
-}
-
-function cutBounds(
-  shape: readonly number[],
-  before: readonly number[],
-  after: readonly number[],
-): [number[], number[]] {
-  const cut = shape
-    .map((length, axis) => ({ length, front: before[axis] ?? 0, back: after[axis] ?? 0 }))
-    .filter(({ front, back }) => front < 0 || back < 0);
-  return [
-    cut.map(({ front }) => Math.max(0, -front)),
-    cut.map(({ length, back }) => length + Math.min(0, back)),
-  ];
 }

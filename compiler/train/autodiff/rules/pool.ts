@@ -2,7 +2,7 @@
 import { intAttribute, intsAttribute } from '../../../../graph/graph.ts';
 import { elementCount, float32Tensor } from '../../../../graph/tensor.ts';
 import { type GradientRule, noGradient } from '../gradientRule.ts';
-import { type GraphBuilder, int, ints, type Ref } from '../graphBuilder.ts';
+import { type GraphBuilder, int, ints, type Ref, string } from '../graphBuilder.ts';
 import { type Window, windowOf } from './window.ts';
 
 export const globalAveragePool: GradientRule = (context, dy) => [
@@ -19,7 +19,7 @@ export const maxPool: GradientRule = (context, dy) => [
     if (intAttribute(context.node, 'storage_order', 0) !== 0)
       throw noGradient(context.node, 'column-major indices are not known here');
     const indices = context.furtherOutput(1, dy.shape, 'int64');
-    return context.builder.scatterAdd(context.input(0).shape, indices, dy);
+    return scatterAdd(context.builder, context.input(0).shape, indices, dy);
   },
 ];
 
@@ -89,4 +89,17 @@ function spread(b: GraphBuilder, dy: Ref, window: Window, shape: readonly number
   ]);
   const back = (amounts: readonly number[]): number[] => [0, 0, ...amounts.map((amount) => -amount)];
   return b.reshape(b.pad(wide, back(window.before), back(window.after)), shape);
+}
+
+/** Zeros of a shape, with the entries of `updates` added at flat positions. */
+function scatterAdd(b: GraphBuilder, shape: readonly number[], indices: Ref, updates: Ref): Ref {
+  const count = elementCount(updates.shape);
+  const zeros = b.zeros([elementCount(shape)]);
+  const flat = b.node(
+    'ScatterElements',
+    [zeros, b.reshapeIntegers(indices, [count]), b.reshape(updates, [count])],
+    { axis: int(0), reduction: string('add') },
+    zeros.shape,
+  );
+  return b.reshape(flat, shape);
 }
