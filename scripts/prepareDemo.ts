@@ -15,8 +15,11 @@ import { fingerprint, isUpToDate, writeStamp } from './fingerprint.ts';
 
 const scale = 4;
 const name = `esrgan-slim-x${scale}`;
-/** Four shards go round two, three or four devices; a tile of 128 pixels keeps a phone's memory small. */
-const compileOptions = ['--shards', '4', '--shape', 'LR=1x3x128x128'];
+/**
+ * Four strips go round two, three or four devices; a tile of 128 pixels keeps a phone's memory small. By rows the
+ * devices exchange 1 % of what they would by channels, and pixels travel as bytes.
+ */
+const compileOptions = ['--shards', '4', '--axis', 'rows', '--pixels', 'both', '--shape', 'LR=1x3x128x128'];
 
 process.chdir(fileURLToPath(new URL('../', import.meta.url)));
 try {

@@ -16,6 +16,8 @@ export interface PicturePlan {
   readonly tileWidth: number;
   readonly scale: number;
   readonly radius: number;
+  /** Whether the plan takes 8-bit pixels; otherwise numbers from 0 to 1. */
+  readonly pixels: boolean;
 }
 
 export interface UpscaleTotals {
@@ -53,7 +55,19 @@ export function picturePlan({ plan }: Session): PicturePlan {
   }
   const given = Number(plan.metadata['receptiveRadius']);
   const radius = Number.isFinite(given) && given > 0 ? given : defaultRadius;
-  return { input: input.name, output: output.name, tileHeight, tileWidth, scale, radius };
+  const pixels = input.dataType === 'uint8';
+  return { input: input.name, output: output.name, tileHeight, tileWidth, scale, radius, pixels };
+}
+
+function toPixels(unit: Float32Array): Uint8Array {
+  return Uint8Array.from(unit, (value) => Math.round(value * 255));
+}
+
+/** A result as numbers from 0 to 1, whichever way the plan gives it. Throws RUN_FAILED. */
+function unitRange(data: unknown): Float32Array {
+  if (data instanceof Float32Array) return data;
+  if (data instanceof Uint8Array) return Float32Array.from(data, (pixel) => pixel / 255);
+  throw new StarlingError('RUN_FAILED', 'The plan gave neither a float32 picture nor pixels.');
 }
 
 export function gridFor(picture: Planes, plan: PicturePlan): TileGrid {
@@ -78,12 +92,10 @@ export async function upscale(
   const work = async () => {
     for (const tile of waiting) {
       const dims = [1, 3, plan.tileHeight, plan.tileWidth];
-      const feeds = { [plan.input]: { data: cutTile(picture, grid, tile), dims } };
+      const cut = cutTile(picture, grid, tile);
+      const feeds = { [plan.input]: { data: plan.pixels ? toPixels(cut) : cut, dims } };
       const outputs = await session.run(feeds, { signal: stop, onReport: (report) => reports.push(report) });
-      const data = outputs[plan.output]?.data;
-      if (!(data instanceof Float32Array)) {
-        throw new StarlingError('RUN_FAILED', 'The plan gave no float32 picture.');
-      }
+      const data = unitRange(outputs[plan.output]?.data);
       onTile(cropTile(grid, tile, data, 3, plan.scale), ++done, grid.tiles.length);
     }
   };
