@@ -38,6 +38,7 @@ function program(device: number, sends: readonly Transfer[]): Program {
     constants: new Map(),
     types: new Map(),
     macs: 0,
+    nodeMacs: new Map(),
   };
 }
 

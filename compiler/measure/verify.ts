@@ -64,6 +64,15 @@ export async function verifyPlan(options: VerifyOptions): Promise<Verification> 
       `The model's output "${missing.name}" is not in the plan; give the model that the plan was compiled from.`,
     );
   }
+  const other = original.graph.inputs.find(({ name, dataType }) =>
+    plan.file.inputs.some((input) => input.name === name && input.dataType !== dataType),
+  );
+  if (other !== undefined) {
+    throw new StarlingError(
+      'INPUT_INVALID',
+      `The plan takes pixels for "${other.name}" and the model ${other.dataType}; compile it without --pixels to verify it.`,
+    );
+  }
   const session = await backend.createSession(options.model);
   const room = await openLocalRoom({
     planOf: () => ({

@@ -28,7 +28,7 @@ const cases = fc
 const dividers: Record<(typeof kinds)[number], (...args: Parameters<typeof randomDivision>) => DividedGraph> =
   {
     channels: (graph, numShards) => ({ graph, division: divideByChannels(graph, numShards) }),
-    rows: divideByRows,
+    rows: (graph, numShards) => divideByRows(graph, numShards),
     any: (graph, numShards, seed) => ({ graph, division: randomDivision(graph, numShards, seed) }),
     sparse: (graph, numShards) => ({ graph, division: divideByChannels(graph, numShards) }),
   };
