@@ -1,8 +1,8 @@
 /** The module Worker of backends.spec.ts: chooses a backend and runs a chain of models on it. */
 import { type BackendRequest, chooseBackend } from '../../../backends/chooseBackend.ts';
 import type { Tensor } from '../../../graph/tensor.ts';
-import type { Backend, Session, TensorHandle } from '../../../runtime/backend.ts';
 import type { BackendInfo } from '../../../protocol/backendInfo.ts';
+import type { Backend, Session, TensorHandle } from '../../../runtime/backend.ts';
 
 export interface ChainRequest extends BackendRequest {
   /** Serialised models of one input and one output each. */
