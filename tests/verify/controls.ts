@@ -19,6 +19,11 @@ import type { VerifyModel } from './models.ts';
 
 export type ControlKind = 'swapped features' | 'dropped exchange' | 'wrong weight part' | 'shifted halo';
 
+/** Two shards, so that every fault is between the same two; and not where the planner may have put all on one. */
+export function controlled({ axis, numShards }: Pick<MatrixPlan, 'axis' | 'numShards'>): boolean {
+  return numShards === 2 && axis !== 'auto';
+}
+
 export function controlsOf({ model, axis }: Pick<MatrixPlan, 'model' | 'axis'>): readonly ControlKind[] {
   const always: readonly ControlKind[] = ['swapped features', 'dropped exchange', 'wrong weight part'];
   return axis === 'rows' && model.halos ? [...always, 'shifted halo'] : always;

@@ -13,7 +13,7 @@ export interface MatrixPlan {
   readonly axis: DivisionAxis;
 }
 
-const axes: readonly DivisionAxis[] = ['channels', 'rows'];
+const axes: readonly DivisionAxis[] = ['channels', 'rows', 'auto'];
 
 /** Powers of two and not, dividing the channels and not. */
 const shardCounts = [2, 3, 4, 7, 8];

@@ -8,7 +8,7 @@ import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { formatCount, formatTable } from '../../cli/table.ts';
 import { hasShared } from '../support/shared.ts';
 import { type CompiledPlan, compilePlan } from './compilePlan.ts';
-import { controlsOf, runControl } from './controls.ts';
+import { controlled, controlsOf, runControl } from './controls.ts';
 import { entryName, type MatrixPlan, matrix, placementKinds, placementOf } from './matrix.ts';
 import { type VerifyModel, verifyModels } from './models.ts';
 import { type Original, openOriginal } from './original.ts';
@@ -112,7 +112,7 @@ function jobsOf(plan: MatrixPlan): Job[] {
       },
     };
   });
-  if (plan.numShards !== 2) return divisions;
+  if (!controlled(plan)) return divisions;
   const controls = controlsOf(plan).map((kind): Job => {
     const name = entryName(plan, kind);
     return {
