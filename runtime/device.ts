@@ -18,7 +18,7 @@ import type { WireType } from '../protocol/wireType.ts';
 import type { Backend } from './backend.ts';
 import type { MessageChannelLike } from './channel.ts';
 import type { Clock } from './clock.ts';
-import { Executor } from './executor.ts';
+import { type DeviceRunStats, Executor } from './executor.ts';
 import { checkInputs, cutFeeds, OutputCollector } from './hostRun.ts';
 import { createLink, type Link } from './link.ts';
 import type { LinkStats } from './linkStats.ts';
@@ -185,6 +185,7 @@ export class Device {
         (run) => run.epoch.placement.epoch === number,
         new StarlingError('RUN_ABORTED', 'The placement changed while the run was under way; run again.'),
       );
+      for (const link of this.#links.values()) link.discard((header) => header.epoch === number);
       await executor.close();
     }
   }
@@ -296,9 +297,11 @@ export class Device {
   }
 
   #aborted(peer: string, epoch: Epoch, { run, reason }: AbortFrame): void {
-    epoch.executor.end(run);
     const hosted = this.#hosted.get(run);
-    if (hosted === undefined) return;
+    if (hosted === undefined) {
+      this.#end(epoch, run);
+      return;
+    }
     // A device that cannot go on tells the host, and the host tells everybody.
     const code: ErrorCode = reason;
     this.#abort(
@@ -347,7 +350,7 @@ export class Device {
     this.#hosted.delete(runId);
     run.cancelTimeout();
     const totalMs = this.#options.clock.now() - run.startedMs;
-    const own = run.epoch.executor.end(runId);
+    const own = this.#end(run.epoch, runId);
     const result = {
       outputs: run.collector.outputs(),
       stats: {
@@ -393,7 +396,19 @@ export class Device {
     this.#options.onFailed?.(error);
     const reason: AbortReason = abortReasons.find((known) => known === error.code) ?? 'RUN_FAILED';
     if (this.#hosted.has(run)) this.#abort(run, reason, error);
-    else this.#tell(epoch, epoch.placement.host, run, reason);
+    else {
+      this.#end(epoch, run);
+      this.#tell(epoch, epoch.placement.host, run, reason);
+    }
+  }
+
+  /** What has come of frames that nobody waits for any more is freed; notes of the run may still arrive. */
+  #end(epoch: Epoch, run: number): DeviceRunStats {
+    const stats = epoch.executor.end(run);
+    const isOver = (header: TensorHeader) =>
+      header.epoch === epoch.placement.epoch && header.run === run && header.kind !== 'recorded';
+    for (const link of this.#links.values()) link.discard(isOver);
+    return stats;
   }
 
   #abort(runId: number, reason: AbortReason, error: StarlingError): void {
@@ -401,7 +416,7 @@ export class Device {
     if (run === undefined) return;
     this.#hosted.delete(runId);
     run.cancelTimeout();
-    run.epoch.executor.end(runId);
+    this.#end(run.epoch, runId);
     this.#records.drop(runId);
     for (const peer of run.epoch.placement.devices) {
       if (peer !== this.#options.id) this.#tell(run.epoch, peer, runId, reason);
@@ -422,8 +437,8 @@ export class Device {
     const needs = ({ devices, shards, host }: DevicePlacement) =>
       peer === host || (shards[devices.indexOf(peer)] ?? []).length > 0;
     this.#rejectWhere((run) => needs(run.epoch.placement), reason);
-    for (const { placement, executor } of this.#epochs.values()) {
-      if (needs(placement)) for (const run of executor.activeRuns) executor.end(run);
+    for (const epoch of this.#epochs.values()) {
+      if (needs(epoch.placement)) for (const run of epoch.executor.activeRuns) this.#end(epoch, run);
     }
     this.#options.onLost?.(peer, reason);
   }
