@@ -19,9 +19,24 @@ export interface ChosenDivision extends DividedGraph {
   readonly reason: string;
 }
 
+type Axis = 'rows' | 'channels' | 'none';
+
+/** What a network may begin with and change to once on its way. */
+const changes: readonly (readonly [Axis, Axis])[] = [
+  ['rows', 'channels'],
+  ['rows', 'none'],
+  ['channels', 'none'],
+];
+
 interface Candidate extends DividedGraph {
   readonly room: RoomProgram;
   readonly ms: number;
+}
+
+interface Change extends Candidate {
+  readonly nodes: number;
+  readonly first: Axis;
+  readonly then: Axis;
 }
 
 /** Points at which a change of axis is tried first, and how many around the best one then. */
@@ -33,23 +48,25 @@ class Search {
   readonly #graph: Graph;
   readonly #cost: RoomCost;
   readonly #numShards: number;
-  readonly #rows: ReadonlyMap<string, Sharding>;
-  readonly #channels: ReadonlyMap<string, Sharding>;
+  readonly #shardings: Readonly<Record<Axis, ReadonlyMap<string, Sharding>>>;
 
   constructor(graph: Graph, numShards: number, cost: RoomCost, openBatch: boolean) {
     this.#graph = graph;
     this.#cost = cost;
     this.#numShards = numShards;
-    this.#rows = rowShardings(graph, numShards, openBatch);
-    this.#channels = divideByChannels(graph, numShards, openBatch).shardings;
+    this.#shardings = {
+      rows: rowShardings(graph, numShards, openBatch),
+      channels: divideByChannels(graph, numShards, openBatch).shardings,
+      none: new Map(),
+    };
   }
 
-  /** Rows for the first `nodes` nodes, channels for the others. */
-  changeAt(nodes: number): Candidate {
+  /** One axis for the first `nodes` nodes, the other for the rest; `none` is computed on the device with shard 0. */
+  changeAt(nodes: number, first: Axis, then: Axis): Candidate {
     const shardings = new Map<string, Sharding>();
     for (const [index, { outputs }] of this.#graph.nodes.entries()) {
       const [output = ''] = outputs;
-      const sharding = (index < nodes ? this.#rows : this.#channels).get(output);
+      const sharding = this.#shardings[index < nodes ? first : then].get(output);
       if (sharding !== undefined) shardings.set(output, sharding);
     }
     return this.evaluate(shardings, false);
@@ -68,12 +85,12 @@ class Search {
   }
 
   /** The change of axis with the shortest run, found coarsely and then around the best point. */
-  bestChange(): Candidate & { readonly nodes: number } {
+  bestChange(first: Axis, then: Axis): Change {
     const last = this.#graph.nodes.length;
     const tried = new Map<number, Candidate>();
     const attempt = (nodes: number) => {
       const at = Math.min(last, Math.max(0, Math.round(nodes)));
-      if (!tried.has(at)) tried.set(at, this.changeAt(at));
+      if (!tried.has(at)) tried.set(at, this.changeAt(at, first, then));
     };
     const best = () => [...tried].reduce((a, b) => (b[1].ms < a[1].ms ? b : a));
     const step = last / coarsePoints;
@@ -84,7 +101,7 @@ class Search {
       attempt(at + width);
     }
     const [nodes, candidate] = best();
-    return { ...candidate, nodes };
+    return { ...candidate, nodes, first, then };
   }
 
   /** Gives up owners of exchanged values one by one where computing them twice is faster than exchanging them. */
@@ -93,7 +110,8 @@ class Search {
     let recomputed = 0;
     const exchanged = new Set(start.room.programs.flatMap(({ sends }) => sends.map(({ value }) => value)));
     for (const value of exchanged) {
-      if (!this.#rows.has(value) || best.division.shardings.get(value) !== this.#rows.get(value)) continue;
+      const { rows } = this.#shardings;
+      if (!rows.has(value) || best.division.shardings.get(value) !== rows.get(value)) continue;
       const shardings = new Map(
         [...best.division.shardings].filter(([name]) => name !== value && this.#isOriginal(name)),
       );
@@ -112,7 +130,7 @@ class Search {
 
   /** Partial sums are made anew for every candidate. */
   #isOriginal(value: string): boolean {
-    return this.#rows.has(value) || this.#channels.has(value);
+    return this.#shardings.rows.has(value) || this.#shardings.channels.has(value);
   }
 }
 
@@ -127,14 +145,16 @@ export function chooseDivision(
   const all = Array.from({ length: numShards }, (_, shard) => shard);
   const alone = lower(graph, { numShards, shardings: new Map() }, [all]);
   const one = simulate(alone, cost).totalMs;
-  const rows = search.changeAt(graph.nodes.length);
-  const channels = search.changeAt(0);
-  const change = search.bestChange();
+  const rows = search.changeAt(graph.nodes.length, 'rows', 'none');
+  const channels = search.changeAt(0, 'none', 'channels');
+  const change = changes
+    .map(([first, then]) => search.bestChange(first, then))
+    .reduce((best, next) => (next.ms < best.ms ? next : best));
   const recomputed = search.recompute(change);
   const early = search.sendFirst(recomputed);
   const chosen = early.ms < recomputed.ms * worthwhile ? early : recomputed;
   const reasons = [
-    axisReason(change.nodes, graph.nodes.length),
+    axisReason(change, graph.nodes.length),
     ...(recomputed.recomputed > 0 ? [`${recomputed.recomputed} halos recomputed instead of exchanged`] : []),
     ...(chosen === early ? ['what is sent is made first'] : []),
     ...(chosen.ms > one ? ['one device alone is faster'] : []),
@@ -147,8 +167,13 @@ export function chooseDivision(
   };
 }
 
-function axisReason(nodes: number, all: number): string {
-  if (nodes === 0) return 'By channels throughout';
-  if (nodes >= all) return 'By rows throughout';
-  return `By rows for the first ${nodes} of ${all} nodes, by channels after that`;
+const axisNames: Readonly<Record<Axis, string>> = {
+  rows: 'by rows',
+  channels: 'by channels',
+  none: 'on one device',
+};
+
+function axisReason({ nodes, first, then }: Change, all: number): string {
+  if (nodes === 0 || nodes >= all) return `Throughout ${axisNames[nodes === 0 ? then : first]}`;
+  return `The first ${nodes} of ${all} nodes ${axisNames[first]}, the others ${axisNames[then]}`;
 }

@@ -4,7 +4,8 @@
  */
 import type { Node } from '../../graph/graph.ts';
 import { byteCount, type DataType, elementCount } from '../../graph/tensor.ts';
-import type { Program, RoomProgram, Stage, Transfer } from '../lower/program.ts';
+import { StarlingError } from '../../protocol/errors.ts';
+import type { Program, RoomProgram, Stage } from '../lower/program.ts';
 import type { DeviceCost, LinkCost } from './costModel.ts';
 
 export interface RoomCost {
@@ -102,59 +103,78 @@ function nextOf(player: Player): { stage: Stage; start: number } | undefined {
   return best;
 }
 
-export function simulate(room: RoomProgram, cost: RoomCost): Prediction {
-  const links = new Links(cost.link);
-  const players = room.programs.map((program, device): Player => {
-    const fallback = cost.devices[0];
-    const own = cost.devices[device] ?? fallback;
-    if (own === undefined) throw new RangeError('A room has at least one device.');
-    return { program, cost: own, ready: new Map(), pending: new Set(program.stages), now: 0, computeMs: 0 };
-  });
-  for (const { program, ready } of players) {
-    for (const feed of program.feeds) {
-      ready.set(feed.name, links.carry(cost.host, program.device, bytesOf(feed), 0));
+/** A room being played: whatever becomes known on a device is handed on at once to those who get it. */
+class Play {
+  readonly players: readonly Player[];
+  readonly links: Links;
+  totalMs = 0;
+  readonly #host: number;
+
+  constructor(room: RoomProgram, cost: RoomCost) {
+    this.links = new Links(cost.link);
+    this.#host = cost.host;
+    this.players = room.programs.map((program, device): Player => {
+      const own = cost.devices[device] ?? cost.devices[0];
+      if (own === undefined) throw new RangeError('A room has at least one device.');
+      return { program, cost: own, ready: new Map(), pending: new Set(program.stages), now: 0, computeMs: 0 };
+    });
+    for (const player of this.players) {
+      for (const feed of player.program.feeds) {
+        this.#known(player, feed.name, this.links.carry(cost.host, player.program.device, bytesOf(feed), 0));
+      }
     }
   }
-  let totalMs = 0;
-  for (;;) {
-    // The earliest start over all devices goes first, so that links see messages in their true order.
+
+  /** Plays the stage that can start first of all devices', so that links see messages in their true order. */
+  step(): boolean {
     let chosen: { player: Player; stage: Stage; start: number } | undefined;
-    for (const player of players) {
+    for (const player of this.players) {
       const next = nextOf(player);
       if (next !== undefined && (chosen === undefined || next.start < chosen.start))
         chosen = { player, ...next };
     }
-    if (chosen === undefined) break;
-    totalMs = Math.max(totalMs, finish(chosen.player, chosen.stage, chosen.start, players, links, cost.host));
+    if (chosen === undefined) return false;
+    const { player, stage, start } = chosen;
+    player.pending.delete(stage);
+    const ms = stageMs(player.program, stage, player.cost);
+    player.computeMs += ms;
+    player.now = start + ms;
+    for (const name of stage.outputs) this.#known(player, name, player.now);
+    return true;
   }
-  return { totalMs, computeMs: players.map(({ computeMs }) => computeMs), bytes: links.bytes };
+
+  #known(player: Player, name: string, ms: number): void {
+    const { program, ready } = player;
+    ready.set(name, ms);
+    for (const { sourceName, targetName, to, ...tensor } of program.sends) {
+      const receiver = this.players[to];
+      if (sourceName !== name || receiver === undefined) continue;
+      this.#known(receiver, targetName, this.links.carry(program.device, to, bytesOf(tensor), ms));
+    }
+    for (const result of program.results) {
+      if (result.name !== name) continue;
+      this.totalMs = Math.max(
+        this.totalMs,
+        this.links.carry(program.device, this.#host, bytesOf(result), ms),
+      );
+    }
+  }
 }
 
-/** Plays one stage; returns when the host has the last result it gives. */
-function finish(
-  player: Player,
-  stage: Stage,
-  start: number,
-  players: readonly Player[],
-  links: Links,
-  host: number,
-): number {
-  const { program, ready, pending, cost } = player;
-  pending.delete(stage);
-  const ms = stageMs(program, stage, cost);
-  player.computeMs += ms;
-  player.now = start + ms;
-  const outputs = new Set(stage.outputs);
-  for (const name of outputs) ready.set(name, player.now);
-  const deliver = ({ to, targetName, ...tensor }: Transfer) => {
-    const arrival = links.carry(program.device, to, bytesOf(tensor), player.now);
-    players[to]?.ready.set(targetName, arrival);
-  };
-  for (const transfer of program.sends) if (outputs.has(transfer.sourceName)) deliver(transfer);
-  let last = player.now;
-  for (const result of program.results) {
-    if (!outputs.has(result.name)) continue;
-    last = Math.max(last, links.carry(program.device, host, bytesOf(result), player.now));
+/** Throws INTERNAL where stages wait for each other, which lowering must never let happen. */
+export function simulate(room: RoomProgram, cost: RoomCost): Prediction {
+  const play = new Play(room, cost);
+  while (play.step());
+  const stuck = play.players.find(({ pending }) => pending.size > 0);
+  if (stuck !== undefined) {
+    throw new StarlingError(
+      'INTERNAL',
+      `Stages of device ${stuck.program.device} wait for each other; lowering is wrong.`,
+    );
   }
-  return last;
+  return {
+    totalMs: play.totalMs,
+    computeMs: play.players.map(({ computeMs }) => computeMs),
+    bytes: play.links.bytes,
+  };
 }
