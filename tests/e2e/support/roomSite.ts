@@ -2,7 +2,7 @@
  * What the room's specs need: the page and the library, built from the sources as they are; a server that
  * pairs and serves them; a compiled plan; and the answers of the undivided model to compare with.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,6 +23,10 @@ export interface RoomSite {
   readonly url: string;
   /** The same without the headers that isolate the page. */
   readonly plainUrl: string;
+  /** What is served at `/`, `/library`, `/plan` and `/plans`, for servers that a spec starts itself. */
+  readonly mounts: Readonly<Record<string, string>>;
+  /** A copy of the plan at /plans/NAME/plan.json, for a spec to spoil; its directory. */
+  copyPlan(name: string): Promise<string>;
   /** What the undivided model gives for testPicture(seed). */
   expected(seed: number): Promise<Float32Array>;
   close(): Promise<void>;
@@ -31,11 +35,8 @@ export interface RoomSite {
 /** Starts everything in a directory of its own; the plan, of `numShards` shards, is at /plan/plan.json. */
 export async function startRoomSite(numShards: number): Promise<RoomSite> {
   const directory = await mkdtemp(join(tmpdir(), 'starling-room-'));
-  const [page, library, plan] = ['page', 'library', 'plan'].map((name) => join(directory, name)) as [
-    string,
-    string,
-    string,
-  ];
+  const inside = (name: string) => join(directory, name);
+  const [page, library, plan, plans] = [inside('page'), inside('library'), inside('plan'), inside('plans')];
   const quiet = { configFile, logLevel: 'error' as const };
   await build({ ...quiet, build: { outDir: page } });
   await build({ ...quiet, mode: 'library', build: { outDir: library } });
@@ -45,15 +46,21 @@ export async function startRoomSite(numShards: number): Promise<RoomSite> {
   const model = tinyUpscaler();
   const compiled = await compileModel(model, { name: 'tiny-upscaler', numShards, axis: 'channels', backend });
   await mkdir(plan);
+  await mkdir(plans);
   for (const [name, bytes] of compiled.files) await writeFile(join(plan, name), bytes);
 
-  const mounts = { '/': page, '/library': library, '/plan': plan };
+  const mounts = { '/': page, '/library': library, '/plan': plan, '/plans': plans };
   const server = await createSignalingServer({ mounts });
   const plain = await startPlainProxy(server.port);
   const known = new Map<number, Float32Array>();
   return {
     url: server.url,
     plainUrl: plain.url,
+    mounts,
+    async copyPlan(name) {
+      await cp(plan, join(plans, name), { recursive: true });
+      return join(plans, name);
+    },
     async expected(seed) {
       const before = known.get(seed);
       if (before !== undefined) return before;
@@ -78,10 +85,18 @@ const elementPage = `<!doctype html>
 <script type="module" src="./element.js"></script>
 <body></body>`;
 
-/** Opens the page in a room and waits until its plan is loaded. One thread: the tabs share this machine's cores. */
-export async function openTab(context: BrowserContext, { url }: Pick<RoomSite, 'url'>, room: string) {
+/** One thread: the tabs share this machine's cores. */
+const pageParameters = { plan: '/plan/plan.json', threads: '1' };
+
+/** Opens the page in a room and waits until its plan is loaded. */
+export async function openTab(
+  context: BrowserContext,
+  { url }: Pick<RoomSite, 'url'>,
+  room: string,
+  parameters: Readonly<Record<string, string>> = {},
+): Promise<Page> {
   const page = await context.newPage();
-  await page.goto(`${url}/?room=${room}&plan=/plan/plan.json&threads=1`);
+  await page.goto(`${url}/?${new URLSearchParams({ ...pageParameters, ...parameters, room })}`);
   await page.waitForFunction(() => globalThis.starling !== undefined);
   await page.evaluate(async () => {
     await globalThis.starling.session;
@@ -96,9 +111,13 @@ export function readyShards(page: Page): Promise<string[]> {
     .evaluateAll((devices) => devices.map((device) => device.getAttribute('data-shards') ?? ''));
 }
 
-export async function expectShards(page: Page, shards: readonly string[]): Promise<void> {
+export async function expectShards(
+  page: Page,
+  shards: readonly string[],
   // Less than peerConnectMs: a first attempt to connect that is lost and made again must not pass.
-  await expect.poll(() => readyShards(page), { timeout: 12_000 }).toEqual(shards);
+  timeout = 12_000,
+): Promise<void> {
+  await expect.poll(() => readyShards(page), { timeout }).toEqual(shards);
 }
 
 export interface PageRun {
