@@ -9,9 +9,10 @@ import { byteCount } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { Demands } from './demand.ts';
 import { DeviceEmitter } from './deviceEmitter.ts';
-import { Levels, stagesOf } from './levels.ts';
+import { Levels } from './levels.ts';
 import type { Division, Feed, Placement, Program, Result, RoomProgram, Transfer } from './program.ts';
 import { RoomGraph } from './roomGraph.ts';
+import { stagesOf } from './stages.ts';
 
 /** Throws PLACEMENT_INVALID unless every shard is held by exactly one device. */
 export function checkPlacement(placement: Placement, numShards: number): void {
@@ -36,7 +37,7 @@ export function lower(graph: Graph, division: Division, placement: Placement): R
   const room = new RoomGraph(graph, effective);
   const plain = new Demands(room, placement);
   // Which values are exchanged, and so the levels, does not depend on the parts in which they are made.
-  const levels = new Levels(room, plain);
+  const levels = new Levels(room, plain.exchanged());
   const demands = division.sendFirst === true ? new Demands(room, placement, levels) : plain;
   const emitters = placement.map((_, device) => new DeviceEmitter(room, demands, levels, device, placement));
   for (const facts of room.facts) for (const emitter of emitters) emitter.emitNode(facts);
