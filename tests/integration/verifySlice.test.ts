@@ -20,10 +20,11 @@ const timeout = 120_000;
 
 const shuffled = shuffle(matrix(), seededRandom(seed));
 const light = shuffled.filter(({ model, numShards }) => !model.heavy && numShards > 1);
-const divided = [
-  ...light.slice(0, 3),
-  ...shuffled.filter(({ model, numShards }) => model.heavy && numShards > 1).slice(0, 1),
-];
+/** What compiles in seconds; a search for the best division of a large model does not. */
+const heavy = shuffled.filter(
+  ({ model, numShards, axis }) => model.heavy && numShards > 1 && numShards <= 4 && axis !== 'auto',
+);
+const divided = [...light.slice(0, 3), ...heavy.slice(0, 1)];
 const spoilt = light.filter(controlled).slice(0, 2);
 
 describe.skipIf(!hasShared)(`today's slice of the matrix, STARLING_SEED=${seed}`, () => {
