@@ -228,18 +228,19 @@ export class Device {
       };
       this.#hosted.set(runId, run);
       if (timeline) this.#startRecords(epoch, runId);
-      for (const { feed, tensor } of cutFeeds(epoch.room, inputs)) {
-        if (this.#isSelf(epoch, feed.device)) epoch.executor.deliver('input', runId, feed.id, tensor);
-        else {
-          const bytes = tensor.data.byteLength;
-          run.feedBytes += bytes;
-          const sent = this.#send(epoch, feed.device, 'input', runId, feed.id, tensor);
-          this.#records.recorder(runId)?.queued('input', feed.id, bytes, sent);
-          sent.catch((thrown: unknown) =>
-            this.#abort(runId, 'PEER_LOST', StarlingError.from(thrown, 'PEER_LOST')),
-          );
-        }
+      const feeds = [...cutFeeds(epoch.room, inputs)];
+      const own = feeds.filter(({ feed }) => this.#isSelf(epoch, feed.device));
+      // The others' inputs leave before this device starts to compute.
+      for (const { feed, tensor } of feeds.filter((given) => !own.includes(given))) {
+        const bytes = tensor.data.byteLength;
+        run.feedBytes += bytes;
+        const sent = this.#send(epoch, feed.device, 'input', runId, feed.id, tensor);
+        this.#records.recorder(runId)?.queued('input', feed.id, bytes, sent);
+        sent.catch((thrown: unknown) =>
+          this.#abort(runId, 'PEER_LOST', StarlingError.from(thrown, 'PEER_LOST')),
+        );
       }
+      for (const { feed, tensor } of own) epoch.executor.deliver('input', runId, feed.id, tensor);
       this.#finishIfComplete(runId, run);
     });
   }
