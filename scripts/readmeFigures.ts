@@ -1,0 +1,161 @@
+/** The tables of the README's section "Measured", made from the files in bench/results and from nothing else. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const startMark = '<!-- figures:start -->';
+export const endMark = '<!-- figures:end -->';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+
+type Row = readonly (string | number)[];
+
+function markdownTable(head: Row, rows: readonly Row[]): string {
+  const line = (cells: Row) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function readResult<T>(name: string): T | undefined {
+  const path = join(root, 'bench/results', name);
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as T) : undefined;
+}
+
+interface VerifyFile {
+  readonly date: string;
+  readonly commit: string;
+  readonly tolerance: number;
+  readonly entries: readonly {
+    readonly name: string;
+    readonly kind: string;
+    readonly passed: boolean;
+    readonly relativeError?: number;
+  }[];
+}
+
+/** `model axis shards placement`, the model without spaces. */
+function groupOf(name: string): string {
+  return name.split(' ').slice(0, 2).join(' ');
+}
+
+function verifySection(): string[] {
+  const file = readResult<VerifyFile>('verify.json');
+  if (file === undefined) return [];
+  const divisions = file.entries.filter(({ kind }) => kind === 'division');
+  const groups = new Map<string, VerifyFile['entries'][number][]>();
+  for (const entry of divisions) {
+    const group = groups.get(groupOf(entry.name)) ?? [];
+    group.push(entry);
+    groups.set(groupOf(entry.name), group);
+  }
+  const rows = [...groups].map(([group, entries]): Row => {
+    const worst = Math.max(...entries.map(({ relativeError = 0 }) => relativeError));
+    const passed = entries.filter((entry) => entry.passed).length;
+    return [...group.split(' '), `${passed} of ${entries.length}`, worst.toExponential(1)];
+  });
+  const controls = file.entries.filter(({ kind }) => kind !== 'division');
+  const caught = controls.filter(({ passed }) => passed).length;
+  return [
+    `**The same answer.** Shards on devices against the model in one piece: every combination of shards and placements that \`npm run verify:all\` runs; largest error as a share of the largest output, at most ${file.tolerance} allowed. ${caught} of ${controls.length} deliberate faults (swapped features, dropped exchanges, wrong weights) were caught. ${file.date}, commit ${file.commit.slice(0, 7)}.`,
+    '',
+    markdownTable(['model', 'divided by', 'within the limit', 'largest error'], rows),
+    '',
+  ];
+}
+
+interface TaskResult {
+  readonly name: string;
+  readonly commit: string;
+  readonly date: string;
+  readonly figures: Readonly<Record<string, number>>;
+  readonly original: Readonly<Record<string, number>>;
+}
+
+function tasksSection(): string[] {
+  const results = readResult<readonly TaskResult[]>('tasks.json');
+  if (results === undefined) return [];
+  const rows = results.flatMap(({ name, figures, original }) =>
+    Object.keys(figures).map(
+      (figure): Row => [name, figure, short(original[figure]), short(figures[figure])],
+    ),
+  );
+  return [
+    `**The same figures.** \`npm run eval:all\`, through the shards and by the original. ${results[0]?.date ?? ''}, commit ${results[0]?.commit.slice(0, 7) ?? ''}.`,
+    '',
+    markdownTable(['model', 'figure', 'original', 'through the shards'], rows),
+    '',
+  ];
+}
+
+function short(value: number | undefined): string {
+  return value === undefined ? '' : String(Number(value.toFixed(4)));
+}
+
+interface BenchFile {
+  readonly date: string;
+  readonly commit: string;
+  readonly sections?: readonly BenchSection[];
+}
+
+interface BenchSection {
+  readonly model: string;
+  readonly link: string;
+  readonly quiet: boolean;
+  readonly scenarios: readonly {
+    readonly title: string;
+    readonly medianMs: number;
+    readonly bestMs: number;
+    readonly p10Ms: number;
+    readonly p90Ms: number;
+    readonly runs: number;
+    readonly toPlain: number | null;
+    readonly traffic: { readonly rounds: number; readonly exchangedBytes: number } | null;
+  }[];
+}
+
+function benchSection(): string[] {
+  const file = readResult<BenchFile>('bench.json');
+  if (file?.sections === undefined) return [];
+  const rows = file.sections.flatMap(({ model, link, quiet, scenarios }) =>
+    scenarios.map(
+      (one): Row => [
+        model,
+        link,
+        one.title,
+        `${one.medianMs.toFixed(1)} (${one.bestMs.toFixed(1)}; ${one.p10Ms.toFixed(1)} to ${one.p90Ms.toFixed(1)}; n = ${one.runs})`,
+        one.toPlain === null || !quiet ? '' : one.toPlain.toFixed(2),
+        one.traffic?.rounds ?? '',
+        one.traffic === null ? '' : (one.traffic.exchangedBytes / 1e6).toFixed(2),
+      ],
+    ),
+  );
+  return [
+    `**Time.** Chromium tabs on one machine of two cores, one thread a tab (\`npm run bench\`). ${file.date}, commit ${file.commit.slice(0, 7)}. Ratios are left out where the control found the machine busy.`,
+    '',
+    markdownTable(
+      [
+        'model',
+        'link',
+        'what',
+        'ms: median (best; 10th to 90th percentile)',
+        'x one tab',
+        'rounds',
+        'MB exchanged',
+      ],
+      rows,
+    ),
+    '',
+  ];
+}
+
+/** The text between the marks. */
+export function readmeFigures(): string {
+  return [...verifySection(), ...tasksSection(), ...benchSection()].join('\n').trim();
+}
+
+/** The README with its figures made anew. */
+export function withFigures(readme: string): string {
+  const start = readme.indexOf(startMark);
+  const end = readme.indexOf(endMark);
+  if (start < 0 || end < start) throw new Error('README.md has lost the marks of its figures.');
+  return `${readme.slice(0, start + startMark.length)}\n${readmeFigures()}\n${readme.slice(end)}`;
+}
