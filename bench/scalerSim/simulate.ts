@@ -5,7 +5,8 @@
 import type { LatencyCorrection } from '../../web/scaler/latencyEstimate.ts';
 import { percentile } from '../../web/scaler/percentile.ts';
 import type { PolicyChoice } from '../../web/scaler/policies.ts';
-import { createScaler, type Decision } from '../../web/scaler/scaler.ts';
+import { createScaler } from '../../web/scaler/scaler.ts';
+import type { Decision } from '../../web/scaler/scalerApi.ts';
 import type { ScalerLimits, Setting } from '../../web/scaler/setting.ts';
 import { type LatencyCurve, SimulatedPool } from '../../web/scaler/testing/simulatedPool.ts';
 import { VirtualClock } from '../../web/scaler/testing/virtualClock.ts';
@@ -100,7 +101,9 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     if (change.p95Ms !== undefined) scaler.setObjective({ p95Ms: change.p95Ms });
     submit();
   }
-  return { decisions, served, changedAt, endedAt: clock.now(), setting: scaler.stats().decision.setting };
+  // A search that the end interrupts has not changed what was found.
+  const held = decisions.findLast(({ phase }) => phase === 'hold') ?? scaler.stats().decision;
+  return { decisions, served, changedAt, endedAt: clock.now(), setting: held.setting };
 }
 
 /** Windows until the first `hold` after `from`, and when that was; all of them where it never came. */

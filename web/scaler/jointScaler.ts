@@ -34,14 +34,11 @@ export function* searchJoint(context: PolicyContext): Search<Setting> {
     () => searchInstances(context, threads),
   ];
   for (const search of approach === 'batching' ? searches : searches.toReversed()) yield* search();
+  yield* searchBoth(context, threads);
   for (const other of limits.threads.slice(1)) {
     const one = { batch: 1, instances: 1, threads: other };
     yield* knownOrMeasured(context, one, `Trying instances of ${other} threads.`);
-  }
-  for (let windows = 0; windows < mostWindows; windows++) {
-    const next = mostPromising(context) ?? openNeighbour(context);
-    if (next === null) break;
-    yield* knownOrMeasured(context, next.setting, next.reason);
+    yield* searchBoth(context, other);
   }
   const target = searchMargin * context.objective.p95Ms;
   const best =
@@ -51,31 +48,38 @@ export function* searchJoint(context: PolicyContext): Search<Setting> {
   return best?.setting ?? { batch: 1, instances: 1, threads };
 }
 
+/** Both knobs, with so many threads per instance. */
+function* searchBoth(context: PolicyContext, threads: number): Search<void> {
+  for (let windows = 0; windows < mostWindows; windows++) {
+    const next = mostPromising(context, threads) ?? openNeighbour(context, threads);
+    if (next === null) return;
+    yield* knownOrMeasured(context, next.setting, next.reason);
+  }
+}
+
 interface Next {
   readonly setting: Setting;
   readonly reason: string;
 }
 
 /** Of all settings in reach the one that should serve most, if that is noticeably more than the best so far. */
-function mostPromising(context: PolicyContext): Next | null {
-  const { measurements, limits, objective } = context;
+function mostPromising(context: PolicyContext, threads: number): Next | null {
+  const { measurements, objective } = context;
   const target = searchMargin * objective.p95Ms;
-  const best = measurements.bestWithin(target);
+  const best = measurements.bestWithin(target, threads);
+  const reach = reachOf(context, threads);
   let most = worthwhileGain * (best?.throughput ?? 0);
   let promising: Setting | null = null;
-  for (const threads of limits.threads) {
-    const reach = reachOf(context, threads);
-    for (let instances = 1; instances <= reach.instances; instances++) {
-      for (let batch = 1; batch <= Math.min(reach.batch, reach.items / instances); batch++) {
-        const setting = { batch, instances, threads };
-        const bounds = measurements.bounds(setting);
-        if (bounds === undefined || measurements.known(setting) !== undefined) continue;
-        const expectedMs = bounds.low ** hope * bounds.high ** (1 - hope);
-        const throughput = throughputAt(setting, expectedMs, best);
-        if (expectedMs > target || throughput <= most) continue;
-        most = throughput;
-        promising = setting;
-      }
+  for (let instances = 1; instances <= reach.instances; instances++) {
+    for (let batch = 1; batch <= Math.min(reach.batch, reach.items / instances); batch++) {
+      const setting = { batch, instances, threads };
+      const bounds = measurements.bounds(setting);
+      if (bounds === undefined || measurements.known(setting) !== undefined) continue;
+      const expectedMs = bounds.low ** hope * bounds.high ** (1 - hope);
+      const throughput = throughputAt(setting, expectedMs, best);
+      if (expectedMs > target || throughput <= most) continue;
+      most = throughput;
+      promising = setting;
     }
   }
   if (promising === null) return null;
@@ -94,23 +98,19 @@ function throughputAt({ batch, instances }: Setting, p95Ms: number, best: Measur
 }
 
 /** Beside the best so far, a setting that could keep the objective and be noticeably better if all goes well. */
-function openNeighbour({ measurements, limits, objective }: PolicyContext): Next | null {
+function openNeighbour({ measurements, limits, objective }: PolicyContext, threads: number): Next | null {
   const target = searchMargin * objective.p95Ms;
-  const best = measurements.bestWithin(target);
+  const best = measurements.bestWithin(target, threads);
   if (best === undefined) return null;
-  const { batch, instances, threads } = best.setting;
+  const { batch, instances } = best.setting;
+  const counts = [instances - 1, instances + 1, Math.round(instances / 2), 2 * instances];
   const neighbours = [
     { batch: batch + Math.ceil(batch / 10), instances, threads },
-    ...[instances - 1, instances + 1, Math.round(instances / 2), 2 * instances].flatMap((count) => [
+    ...counts.flatMap((count) => [
       { batch, instances: count, threads },
       // As many items under way, in more or fewer batches.
       { batch: Math.round((batch * instances) / count), instances: count, threads },
     ]),
-    ...limits.threads.map((other) => ({
-      batch,
-      instances: Math.max(1, Math.round((instances * threads) / other)),
-      threads: other,
-    })),
   ];
   const setting = neighbours.find((neighbour) => {
     const isPossible =

@@ -49,12 +49,13 @@ export class Measurements {
     this.#scaleAssumed(ratio);
   }
 
-  /** A setting that missed the limit by little, and may have done so in a bad moment, may be tried again. */
+  /** A setting that missed the limit by little, or by few batches, may have had a bad moment: it may be tried again. */
   forgetNearestMiss(p95Ms: number): boolean {
     const misses = this.#points.filter(
-      (point) => !point.assumed && point.p95Ms > p95Ms && point.p95Ms <= nearMiss * p95Ms,
+      ({ assumed, ...point }) =>
+        !assumed && point.p95Ms > p95Ms && (point.p95Ms <= nearMiss * p95Ms || point.medianMs <= p95Ms),
     );
-    const nearest = misses.sort((a, b) => a.p95Ms - b.p95Ms)[0];
+    const nearest = misses.sort((a, b) => a.medianMs - b.medianMs)[0];
     if (nearest === undefined) return false;
     this.#points = this.#points.filter((point) => point !== nearest);
     return true;
@@ -64,9 +65,14 @@ export class Measurements {
     this.#points = [];
   }
 
-  /** The known setting with the highest throughput of those that keep the limit. */
-  bestWithin(p95Ms: number): Measured | undefined {
-    const fitting = this.#points.filter((point) => !point.assumed && point.p95Ms <= p95Ms);
+  /** The known setting with the highest throughput of those that keep the limit, with so many threads or any. */
+  bestWithin(p95Ms: number, threads?: number): Measured | undefined {
+    const fitting = this.#points.filter(
+      (point) =>
+        !point.assumed &&
+        point.p95Ms <= p95Ms &&
+        (threads ?? point.setting.threads) === point.setting.threads,
+    );
     return fitting.sort((a, b) => b.throughput - a.throughput)[0];
   }
 

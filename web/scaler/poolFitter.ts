@@ -1,0 +1,52 @@
+/** Brings a pool to the instances that are wanted, one change at a time; what was wanted in between is skipped. */
+import type { InstancePool } from './instancePool.ts';
+import { type Setting, sameSetting } from './setting.ts';
+
+type Wanted = Pick<Setting, 'instances' | 'threads'>;
+
+export class PoolFitter {
+  readonly #pool: Pick<InstancePool<never, unknown>, 'resize'>;
+  readonly #onFitted: (succeeded: boolean) => void;
+  #wanted: Wanted | null = null;
+  #fitted: Wanted | null = null;
+  #busy = false;
+
+  /** `onFitted` is called when what is wanted is there, or cannot be had. */
+  constructor(pool: Pick<InstancePool<never, unknown>, 'resize'>, onFitted: (succeeded: boolean) => void) {
+    this.#pool = pool;
+    this.#onFitted = onFitted;
+  }
+
+  fit({ instances, threads }: Wanted): void {
+    this.#wanted = { instances, threads };
+    if (!this.#busy && !same(this.#wanted, this.#fitted)) void this.#resize();
+  }
+
+  /** The pool changed by itself: the next `fit` asks it again. */
+  forget(): void {
+    this.#fitted = null;
+  }
+
+  async #resize(): Promise<void> {
+    this.#busy = true;
+    // Later, so that nothing is called back before whoever made this is complete.
+    await null;
+    let succeeded = true;
+    while (this.#wanted !== null && !same(this.#wanted, this.#fitted)) {
+      const { instances, threads } = this.#wanted;
+      this.#fitted = this.#wanted;
+      try {
+        await this.#pool.resize(instances, threads);
+        succeeded = true;
+      } catch {
+        succeeded = false;
+      }
+    }
+    this.#busy = false;
+    this.#onFitted(succeeded);
+  }
+}
+
+function same(a: Wanted, b: Wanted | null): boolean {
+  return b !== null && sameSetting({ batch: 1, ...a }, { batch: 1, ...b });
+}

@@ -1,0 +1,178 @@
+/**
+ * Turns the knobs: measures windows of traffic, asks the policy after each, and brings the pool to what it says. Knows
+ * no queue and no batch but their times.
+ */
+import type { Clock } from '../clock.ts';
+import type { InstancePool } from './instancePool.ts';
+import { latencyCorrection } from './latencyCorrection.ts';
+import type { LatencyCorrection } from './latencyEstimate.ts';
+import { Measurements } from './measurements.ts';
+import { MeasuringWindow, type ServedBatch } from './measuringWindow.ts';
+import { createPolicy, type PolicyChoice } from './policies.ts';
+import { PoolFitter } from './poolFitter.ts';
+import { checkLimits, checkObjective, type Decision } from './scalerApi.ts';
+import {
+  type Objective,
+  type Policy,
+  type Proposal,
+  type ScalerLimits,
+  type Setting,
+  sameSetting,
+  type WindowReport,
+} from './setting.ts';
+
+export interface SteeringOptions {
+  readonly pool: Pick<InstancePool<never, unknown>, 'size' | 'resize' | 'onChange'>;
+  readonly objective: Objective;
+  readonly limits: ScalerLimits;
+  readonly clock: Clock;
+  readonly policy?: PolicyChoice;
+  readonly correction?: LatencyCorrection;
+  readonly onDecision?: (decision: Decision) => void;
+  /** More batches may be started than before. */
+  onChange(): void;
+}
+
+export class Steering {
+  readonly #options: SteeringOptions;
+  readonly #context: {
+    limits: ScalerLimits;
+    objective: Objective;
+    readonly measurements: Measurements;
+    readonly correction: LatencyCorrection;
+    current: Setting;
+  };
+  readonly #fitter: PoolFitter;
+  readonly #endListening: () => void;
+  #policy: Policy;
+  #decision: Decision;
+  #window: MeasuringWindow;
+  #era = 0;
+  #windows = 0;
+  #missedWindows = 0;
+  #closed = false;
+
+  /** Throws USAGE for limits or an objective that make no sense. */
+  constructor(options: SteeringOptions) {
+    const { pool, limits, objective, clock, correction = latencyCorrection } = options;
+    checkLimits(limits);
+    checkObjective(objective);
+    this.#options = options;
+    const current = { batch: 1, instances: 1, threads: limits.threads[0] ?? 1 };
+    this.#context = { limits, objective, measurements: new Measurements(), correction, current };
+    this.#policy = createPolicy(options.policy ?? 'joint', this.#context);
+    this.#decision = { ...this.#policy.next().value, at: clock.now(), report: null };
+    this.#context.current = this.#decision.setting;
+    this.#window = this.#newWindow(true);
+    this.#fitter = new PoolFitter(pool, (succeeded) => this.#onFitted(succeeded));
+    this.#endListening = pool.onChange((change) => this.#onPoolChange(change));
+    this.#fitter.fit(this.#decision.setting);
+  }
+
+  get decision(): Decision {
+    return this.#decision;
+  }
+
+  get objective(): Objective {
+    return this.#context.objective;
+  }
+
+  /** Rises whenever what was started before says nothing of what is measured now. */
+  get era(): number {
+    return this.#era;
+  }
+
+  /** False for a batch of an earlier era, and while the instances warm up. */
+  counts(era: number): boolean {
+    return era === this.#era && this.#window.counts;
+  }
+
+  get windows(): { readonly decided: number; readonly missed: number } {
+    return { decided: this.#windows, missed: this.#missedWindows };
+  }
+
+  setObjective(objective: Objective): void {
+    checkObjective(objective);
+    this.#context.objective = objective;
+    this.#restart();
+  }
+
+  /** A batch that was started in `era` was answered. */
+  add(batch: ServedBatch, era: number): void {
+    if (era !== this.#era || this.#closed) return;
+    if (!(batch.serviceMs >= 0)) {
+      // The clock was set back: nothing that spans this moment can be measured.
+      this.#beginEra();
+      return;
+    }
+    const { p95Ms } = this.#context.objective;
+    const report = this.#window.add(batch, p95Ms, this.#options.clock.now());
+    if (report === null) return;
+    this.#windows++;
+    if (report.p95Ms > p95Ms) this.#missedWindows++;
+    this.#decide(this.#policy.next(report).value, report);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#endListening();
+  }
+
+  #decide(proposal: Proposal, report: WindowReport | null): void {
+    const isSame = report !== null && sameSetting(proposal.setting, this.#decision.setting);
+    this.#decision = { ...proposal, at: this.#options.clock.now(), report };
+    this.#context.current = proposal.setting;
+    if (isSame) this.#window = this.#newWindow(false);
+    else this.#beginEra();
+    this.#options.onDecision?.(this.#decision);
+    this.#fitter.fit(this.#decision.setting);
+    this.#options.onChange();
+  }
+
+  #beginEra(): void {
+    this.#era++;
+    this.#window = this.#newWindow(true);
+  }
+
+  #newWindow(warmsUp: boolean): MeasuringWindow {
+    const { instances } = this.#decision.setting;
+    const warmUp = warmsUp ? Math.min(instances, Math.max(1, this.#options.pool.size)) : 0;
+    return new MeasuringWindow(this.#decision, warmUp, this.#options.clock.now());
+  }
+
+  /** The policy starts again from what runs now and from what is known. */
+  #restart(): void {
+    this.#policy = createPolicy(this.#options.policy ?? 'joint', this.#context);
+    this.#decide(this.#policy.next().value, null);
+  }
+
+  #onPoolChange({ remeasure }: { readonly remeasure: boolean }): void {
+    this.#fitter.forget();
+    if (remeasure) {
+      this.#context.limits = this.#options.limits;
+      this.#context.measurements.clear();
+      this.#restart();
+      return;
+    }
+    this.#beginEra();
+    this.#fitter.fit(this.#decision.setting);
+    this.#options.onChange();
+  }
+
+  #onFitted(succeeded: boolean): void {
+    if (this.#closed) return;
+    if (!succeeded) this.#lowerLimit();
+    // Until here fewer instances ran than were to be measured.
+    this.#beginEra();
+    this.#options.onChange();
+  }
+
+  /** The room cannot hold so many: from now on that is the limit, until devices change. */
+  #lowerLimit(): void {
+    const refused = this.#decision.setting.instances;
+    const most = Math.max(1, Math.min(this.#options.pool.size, refused - 1));
+    if (most >= this.#context.limits.maxInstances) return;
+    this.#context.limits = { ...this.#context.limits, maxInstances: most };
+    this.#restart();
+  }
+}
