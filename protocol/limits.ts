@@ -83,6 +83,9 @@ export const limits = {
   /** Time for the room to notice who was lost before an interrupted run starts again, and how often it does. */
   runRetryMs: 1_500,
   runRetries: 2,
+  /** Times in a while that a page starts its Worker anew after it died. */
+  workerRestarts: 3,
+  workerRestartsMs: 60_000,
   /** Runs that may wait for an instance; the next one is refused as OVERLOADED. */
   queuedRuns: 256,
   /** Items of one batch, and instances of one plan, that a page may ask for. */

@@ -1,15 +1,17 @@
 /**
  * `<starling-session plan room signaling secret backend>`: a room and its plan as an element. Joins while it is in the
- * document, tells what happens as events, runs with `run`. Importing this file registers the element.
+ * document, and again when its Worker has died; tells what happens as events, runs with `run`. Importing this file registers the element.
  *
  * Events bubble out of shadow roots; their `detail` is in StarlingSessionEvents. The status text can be styled as
  * `starling-session::part(status)`; the states are also attributes: `starling-session[state="ready"]`.
  */
 import { StarlingError } from '../protocol/errors.ts';
+import { systemClock } from './clock.ts';
 import type { DeviceView } from './deviceView.ts';
 import { joinRoom, type Room } from './room.ts';
 import type { RunOptions, RunReport, Session } from './session.ts';
 import type { OutputTensor, TensorLike } from './tensors.ts';
+import { WorkerRestarts } from './workerRestarts.ts';
 
 export type SessionState = 'idle' | 'joining' | 'loading' | 'ready' | 'failed';
 
@@ -44,6 +46,7 @@ export class StarlingSessionElement extends HTMLElement {
   #state: SessionState = 'idle';
   #message = '';
   #restarting = false;
+  readonly #workerRestarts = new WorkerRestarts(systemClock);
 
   constructor() {
     super();
@@ -168,6 +171,7 @@ export class StarlingSessionElement extends HTMLElement {
       if (signal.aborted) return;
       this.#show('failed', `${reason.message} (${reason.code})`);
       this.#emit('starling-error', { error: reason });
+      if (this.#workerRestarts.allow(reason)) this.#restart();
     });
     this.#show('loading', 'Loading the plan.');
     const onProgress = (progress: number) => this.#emit('starling-progress', { progress });

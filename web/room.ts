@@ -48,7 +48,10 @@ export type RoomEvent =
   | { readonly type: 'signaling'; readonly state: 'open' | 'reconnecting'; readonly message: string }
   /** Something went wrong that ends no call: a device that could not be reached, a message that was refused. */
   | { readonly type: 'warning'; readonly error: StarlingError }
-  /** Nothing follows. A page that comes back out of the browser's back-forward cache joins again. */
+  /**
+   * Nothing follows. A page that comes back out of the browser's back-forward cache joins again, and so may one whose
+   * Worker has died (WORKER_DIED).
+   */
   | { readonly type: 'left'; readonly reason: StarlingError };
 
 export interface LoadOptions {

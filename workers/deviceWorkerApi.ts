@@ -27,7 +27,7 @@ export class DeviceWorker implements DeviceApi {
 
   async start(options: Parameters<DeviceApi['start']>[0]): ReturnType<DeviceApi['start']> {
     const { backend, info } = await chooseBackend(options);
-    const device = new Device({ id: options.deviceId, backend, clock: systemClock });
+    const device = new Device({ id: options.deviceId, backend, clock: systemClock, onFailed: dieOfTrap });
     this.#started = { id: options.deviceId, backend, device };
     return info;
   }
@@ -118,6 +118,14 @@ export class DeviceWorker implements DeviceApi {
       'The device was used before it was started; call start first.',
     );
   }
+}
+
+/** After a trap nothing in its heap can be relied on: an error that nobody catches tells the page that this Worker is dead. */
+function dieOfTrap({ cause }: StarlingError): void {
+  if (!(cause instanceof WebAssembly.RuntimeError)) return;
+  setTimeout(() => {
+    throw cause;
+  });
 }
 
 /** A transferred data channel, or the port of one that stays on the page. */

@@ -133,22 +133,6 @@ test('a picture is made larger on the page, compared and saved', async ({ contex
   expect([width, height]).toEqual([176 * scale, 120 * scale]);
 });
 
-test('a file that is no picture ends in one sentence with its code, and the page goes on', async ({
-  context,
-}) => {
-  const page = await openTab(context, site, 'broken');
-  const files = { name: 'broken.png', mimeType: 'image/png', buffer: Buffer.from('no picture') };
-  await page.locator('#file').setInputFiles(files);
-  await expect(page.locator('.message')).toHaveAttribute('data-code', 'IMAGE_UNREADABLE');
-  const [run] = await runInPage(page, [6]);
-  if (run !== undefined) await expectRight(site, 6, run);
-});
-
-test('a plan that is not there is one sentence with its code', async ({ page }) => {
-  await page.goto(`${site.url}/?room=missing&plan=/plan/nothing.json&threads=1`);
-  await expect(page.locator('.message')).toHaveAttribute('data-code', 'PLAN_NOT_FOUND');
-});
-
 test('without isolation the page computes on one thread, says so, and is right', async ({ context }) => {
   const page = await openTab(context, { url: site.plainUrl }, 'plain');
   expect(await page.evaluate(() => globalThis.crossOriginIsolated)).toBe(false);

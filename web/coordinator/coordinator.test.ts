@@ -185,6 +185,25 @@ describe('Coordinator', () => {
     expect(second.outcome).toBe('answer');
   });
 
+  it.each(['a', 'c'])('is not held up by the host %s, which could not load', async (failing) => {
+    // Both are host of a room of their own before they meet.
+    const room = new SimulatedRoom();
+    const load = watch(room.add(failing).load(url));
+    await ticks();
+    room.pending()[0]?.finish();
+    await ticks();
+    room.pending()[0]?.finish(new StarlingError('HASH_MISMATCH', 'A weight file is wrong.'));
+    await room.settle();
+    expect(load.outcome).toBe('HASH_MISMATCH');
+    const coordinator = room.add('b');
+    void coordinator.load(`${url}?other`);
+    await room.settle();
+    room.connectAll();
+    await room.settle();
+    expect(coordinator.state.placement).toMatchObject({ host: 'b', devices: ['b', failing] });
+    expect(pageOf(room, failing).device.openUrl).toBe(`${url}?other`);
+  });
+
   it('lets every page with a session run, one host at a time', async () => {
     const room = await roomOf('a', 'b');
     const loads = ['a', 'b'].map((id) => watch(pageOf(room, id).coordinator.load(url)));

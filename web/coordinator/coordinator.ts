@@ -225,9 +225,10 @@ export class Coordinator {
       return;
     }
     this.#stepping = true;
-    let n = 0;
+    let rounds = 0;
     do {
-      if (n++ > 100) throw new Error('step loop');
+      // Decisions that undo each other would hang the page; an error can at least be seen.
+      if (rounds++ > 100) throw new StarlingError('INTERNAL', 'The device came to no decision.');
       this.#again = false;
       this.#follower.follow(this.#hostPresent() ? this.#placement : null);
       this.#noteClaims();
@@ -302,7 +303,11 @@ export class Coordinator {
   }
 
   #hostPresent(): boolean {
-    return this.#placement !== null && (this.#isHost() || this.#members.has(this.#placement.host));
+    const placement = this.#placement;
+    if (placement === null || this.#isHost()) return placement !== null;
+    const host = this.#members.get(placement.host);
+    // A host that could not load its own shards has no session any more and holds nobody up.
+    return host !== undefined && loadOf(host, placement)?.phase !== 'failed';
   }
 
   #wantsOtherPlan(session: PageSession): boolean {

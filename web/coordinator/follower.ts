@@ -90,28 +90,33 @@ export class Follower {
   }
 
   async #take(placement: Placement): Promise<void> {
-    if (placement !== this.#target) return;
-    await this.#openPinned(placement.plan);
+    const { plan } = placement;
+    // The plan that is open already may have been read elsewhere than the host says.
+    const opened = this.#plan?.summary.sha256 === plan.sha256 ? [this.#plan.url] : [];
+    const addresses = new Set([...opened, ...this.#options.planAddresses(plan)]);
+    let failure: unknown;
+    for (const url of addresses) {
+      if (placement !== this.#target) return;
+      try {
+        await this.#takeFrom(url, placement);
+        return;
+      } catch (thrown) {
+        failure ??= thrown;
+        if (!isPlanFault(thrown)) throw thrown;
+      }
+    }
+    throw failure ?? new StarlingError('PLAN_NOT_FOUND', `No address is left for the plan ${plan.url}.`);
+  }
+
+  async #takeFrom(url: string, placement: Placement): Promise<void> {
+    const { sha256 } = placement.plan;
+    if (this.#plan?.url !== url || this.#plan.summary.sha256 !== sha256) await this.#openAt(url, sha256);
     // A device without a share keeps the plan open only, so that its page knows inputs and outputs.
     if (placement !== this.#target || !placement.devices.includes(this.#options.self)) return;
     const { epoch, devices, shards, host } = placement;
     await this.#options.device.load({ epoch, devices, shards, host }, (progress) =>
       this.#report(placement, { progress: loadFraction(progress) }),
     );
-  }
-
-  async #openPinned(plan: Placement['plan']): Promise<void> {
-    if (this.#plan?.summary.sha256 === plan.sha256) return;
-    let failure: unknown;
-    for (const url of this.#options.planAddresses(plan)) {
-      try {
-        await this.#openAt(url, plan.sha256);
-        return;
-      } catch (thrown) {
-        failure ??= thrown;
-      }
-    }
-    throw failure ?? new StarlingError('PLAN_NOT_FOUND', `No address is left for the plan ${plan.url}.`);
   }
 
   async #openAt(url: string, sha256: string | null): Promise<OpenPlan> {
@@ -138,6 +143,12 @@ export class Follower {
     this.#tail = result.catch(() => undefined);
     return result;
   }
+}
+
+/** The files at one address are missing or damaged; at another they may be right. */
+function isPlanFault(thrown: unknown): boolean {
+  const faults = ['PLAN_NOT_FOUND', 'PLAN_UNREADABLE', 'PLAN_VERSION', 'HASH_MISMATCH'];
+  return thrown instanceof StarlingError && faults.includes(thrown.code);
 }
 
 /** Fetching is reported as the first four fifths of a load, creating sessions as the last. */

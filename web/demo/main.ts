@@ -2,7 +2,9 @@
 /// <reference path="./style.d.ts" />
 import './style.css';
 import { StarlingError } from '../../protocol/errors.ts';
+import { systemClock } from '../clock.ts';
 import { joinRoom, type Room, type RoomEvent, type Session } from '../index.ts';
+import { WorkerRestarts } from '../workerRestarts.ts';
 import { privateRoom, readAddress, roomAddress } from './address.ts';
 import { byId } from './createElement.ts';
 import { createDevicesPanel } from './devicesPanel.ts';
@@ -11,26 +13,23 @@ import { showNotices } from './notices.ts';
 import { showRoomPanel } from './roomPanel.ts';
 import { createWorkspace } from './workspace.ts';
 
+interface Membership {
+  readonly room: Promise<Room>;
+  readonly session: Promise<Session>;
+}
+
 declare global {
   /** For the console: this page's room and session. */
-  var starling: { readonly room: Promise<Room>; readonly session: Promise<Session> };
+  var starling: Membership;
 }
 
 const address = readAddress(location.href);
 const messages = createMessages(byId('messages'));
 const devicesPanel = createDevicesPanel(byId('devices'));
 
-const room = joinRoom({
-  signaling: new URL('.', location.href),
-  room: address.room,
-  secret: address.secret ?? undefined,
-  backend: address.backend,
-  threads: address.threads ?? undefined,
-});
-const session = room.then((joined) => joined.load(address.plan));
-globalThis.starling = { room, session };
-
-const workspace = createWorkspace(byId('workspace'), { messages, session: () => session });
+let current: Membership;
+const workerRestarts = new WorkerRestarts(systemClock);
+const workspace = createWorkspace(byId('workspace'), { messages, session: () => current.session });
 showRoomPanel(byId('room'), {
   room: address.room,
   link: roomAddress(location.href, address.room, address.secret),
@@ -50,29 +49,49 @@ const surroundings = {
   webgpu: 'gpu' in navigator,
 };
 
-room.then(
-  (joined) => {
-    showNotices(byId('notices'), surroundings, joined.backend.reason);
-    const show = () => {
-      const { devices } = joined;
-      devicesPanel.show(
-        devices,
-        devices.reduce((sum, { shards }) => sum + shards.length, 0),
-      );
-    };
-    joined.on('devices', show);
-    joined.on('run', (event) => tellOfRun(event));
-    joined.on('signaling', ({ state, message }) => {
-      if (state === 'reconnecting') messages.error(new StarlingError('SIGNALING_UNREACHABLE', message));
-      else messages.clear();
-    });
-    joined.on('left', ({ reason }) => messages.error(reason));
-    show();
-  },
-  (thrown: unknown) =>
+function enter(): void {
+  const room = joinRoom({
+    signaling: new URL('.', location.href),
+    room: address.room,
+    secret: address.secret ?? undefined,
+    backend: address.backend,
+    threads: address.threads ?? undefined,
+  });
+  const own: Membership = { room, session: room.then((joined) => joined.load(address.plan)) };
+  current = own;
+  globalThis.starling = own;
+  room.then(showRoom, (thrown: unknown) =>
     showNotices(byId('notices'), surroundings, `nothing: ${StarlingError.from(thrown, 'INTERNAL').message}`),
-);
-session.catch(messages.error);
+  );
+  own.session.catch((thrown: unknown) => {
+    // Of a room that was left and joined again, enough has been said.
+    if (current === own) messages.error(thrown);
+  });
+}
+
+function showRoom(joined: Room): void {
+  showNotices(byId('notices'), surroundings, joined.backend.reason);
+  const show = () => {
+    const { devices } = joined;
+    devicesPanel.show(
+      devices,
+      devices.reduce((sum, { shards }) => sum + shards.length, 0),
+    );
+  };
+  joined.on('devices', show);
+  joined.on('run', (event) => tellOfRun(event));
+  joined.on('signaling', ({ state, message }) => {
+    if (state === 'reconnecting') messages.error(new StarlingError('SIGNALING_UNREACHABLE', message));
+    else messages.clear();
+  });
+  joined.on('left', ({ reason }) => {
+    const again = workerRestarts.allow(reason);
+    const sentence = again ? `${reason.message} A new one takes its place.` : reason.message;
+    messages.error(new StarlingError(reason.code, sentence));
+    if (again) enter();
+  });
+  show();
+}
 
 function tellOfRun(event: Extract<RoomEvent, { type: 'run' }>): void {
   if (event.phase === 'interrupted')
@@ -83,3 +102,5 @@ function tellOfRun(event: Extract<RoomEvent, { type: 'run' }>): void {
 addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload();
 });
+
+enter();

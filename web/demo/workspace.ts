@@ -2,6 +2,7 @@
 import { StarlingError } from '../../protocol/errors.ts';
 import { decodePicture } from '../picture.ts';
 import type { Session } from '../session.ts';
+import type { Planes } from '../tiles.ts';
 import { picturePlan, type UpscaleTotals, upscale } from '../upscale.ts';
 import { type CompareView, createCompareView, fitsCanvas } from './compareView.ts';
 import { createElement } from './createElement.ts';
@@ -11,7 +12,7 @@ import { formatBytes, formatTime, plural } from './sentences.ts';
 
 export interface WorkspaceOptions {
   readonly messages: Messages;
-  /** The loaded plan; a picture that is chosen earlier waits for it. */
+  /** The loaded plan; a picture that is chosen earlier waits for it. Another promise where the room was joined anew. */
   session(): Promise<Session>;
 }
 
@@ -68,6 +69,45 @@ export function createWorkspace(root: HTMLElement, { messages, session }: Worksp
     root.dataset['state'] = 'empty';
   };
 
+  const enlarge = async (loaded: Session, picture: Planes, signal: AbortSignal) => {
+    const { scale } = picturePlan(loaded);
+    const [width, height] = [picture.width * scale, picture.height * scale];
+    if (!fitsCanvas(width, height)) {
+      throw new StarlingError(
+        'IMAGE_UNREADABLE',
+        `The result would have ${width} x ${height} pixels, more than a browser can show; use a smaller picture.`,
+      );
+    }
+    const view = createCompareView(picture, scale);
+    stage.replaceChildren(view.element);
+    line.textContent = 'The first tile is on its way.';
+    const totals = await upscale(loaded, picture, {
+      signal,
+      onTile(part, done, total) {
+        view.place(part);
+        bar.value = done / total;
+        line.textContent = `${done} of ${plural(total, 'tile')}`;
+      },
+    });
+    return { view, totals };
+  };
+
+  /** A session that fails when there is another in its place already (its Worker died) costs time only. */
+  const enlargeWithNewest = async (picture: Planes, signal: AbortSignal) => {
+    for (;;) {
+      const newest = session();
+      try {
+        const loaded = await newest;
+        signal.throwIfAborted();
+        return await enlarge(loaded, picture, signal);
+      } catch (thrown) {
+        if (signal.aborted || session() === newest) throw thrown;
+        bar.removeAttribute('value');
+        line.textContent = 'The picture starts again.';
+      }
+    }
+  };
+
   const open = async (file: Blob, name: string) => {
     reset();
     messages.clear();
@@ -79,31 +119,11 @@ export function createWorkspace(root: HTMLElement, { messages, session }: Worksp
       progress.hidden = false;
       bar.removeAttribute('value');
       line.textContent = 'Waiting for the network to be loaded.';
-      const loaded = await session();
-      if (own.signal.aborted) return;
-      const { scale } = picturePlan(loaded);
-      const [width, height] = [picture.width * scale, picture.height * scale];
-      if (!fitsCanvas(width, height)) {
-        throw new StarlingError(
-          'IMAGE_UNREADABLE',
-          `The result would have ${width} x ${height} pixels, more than a browser can show; use a smaller picture.`,
-        );
-      }
-      const view = createCompareView(picture, scale);
-      stage.replaceChildren(view.element);
-      line.textContent = 'The first tile is on its way.';
-      const totals = await upscale(loaded, picture, {
-        signal: own.signal,
-        onTile(part, done, total) {
-          view.place(part);
-          bar.value = done / total;
-          line.textContent = `${done} of ${plural(total, 'tile')}`;
-        },
-      });
+      const { view, totals } = await enlargeWithNewest(picture, own.signal);
       view.finish();
       result = { view, name };
       progress.hidden = true;
-      showFigures(figures, totals, width, height);
+      showFigures(figures, totals, view.canvas);
       figures.hidden = after.hidden = false;
       root.dataset['state'] = 'done';
     } catch (thrown) {
@@ -150,7 +170,7 @@ export function createWorkspace(root: HTMLElement, { messages, session }: Worksp
   };
 }
 
-function showFigures(root: HTMLElement, totals: UpscaleTotals, width: number, height: number): void {
+function showFigures(root: HTMLElement, totals: UpscaleTotals, { width, height }: HTMLCanvasElement): void {
   const { timeMs, bytes, rounds, devices, tiles, restarts } = totals;
   const figures: [name: string, value: string][] = [
     ['Time', formatTime(timeMs)],

@@ -35,12 +35,15 @@ export function startDeviceWorker(onDeath: (error: StarlingError) => void): Devi
   };
   worker.onerror = (event) => {
     // Without a message the script itself could not be loaded.
-    const reason = event.message || 'its script could not be loaded';
-    die(`The Worker that computes on this device has died (${reason}); reload the page.`);
+    die(
+      event.message
+        ? `The Worker that computes on this device has died (${event.message}).`
+        : 'The script of the Worker that computes on this device could not be loaded; reload the page.',
+    );
     if (death !== null) onDeath(death);
   };
   worker.onmessageerror = () => {
-    die('A message of the Worker that computes on this device could not be read; reload the page.');
+    die('A message of the Worker that computes on this device could not be read.');
     if (death !== null) onDeath(death);
   };
 
