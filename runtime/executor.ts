@@ -120,7 +120,12 @@ export class Executor {
     const run = this.#runs.get(runId) ?? this.#start(runId);
     if (kind === 'tensor') run.receivedBytes += tensor.data.byteLength;
     run.recorder?.arrived(kind, id, tensor.data.byteLength);
-    run.store.put(arrival.name, this.#options.backend.upload(tensor));
+    try {
+      run.store.put(arrival.name, this.#options.backend.upload(tensor));
+    } catch (thrown) {
+      this.#fail(run, thrown);
+      return;
+    }
     // A result that no node makes: an input that is an output too.
     this.#dispatch(run, arrival.name)
       .then(() => this.#endIfDone(run))

@@ -98,7 +98,11 @@ export class DeviceWorker implements DeviceApi {
   }
 
   run(...[runId, inputs, options]: Parameters<DeviceApi['run']>): ReturnType<DeviceApi['run']> {
-    return this.#device().device.run(runId, inputs, options);
+    const result = this.#device().device.run(runId, inputs, options);
+    // The page rejects what is pending when it hears of the death; a failed run would look like the picture's fault.
+    return result.catch((thrown: unknown) =>
+      isTrap(thrown) ? new Promise(() => {}) : Promise.reject(thrown),
+    );
   }
 
   async abort(runId: number): Promise<void> {
@@ -120,11 +124,16 @@ export class DeviceWorker implements DeviceApi {
   }
 }
 
-/** After a trap nothing in its heap can be relied on: an error that nobody catches tells the page that this Worker is dead. */
-function dieOfTrap({ cause }: StarlingError): void {
-  if (!(cause instanceof WebAssembly.RuntimeError)) return;
+/** After a trap in the wasm code nothing in its heap can be relied on. */
+function isTrap(thrown: unknown): thrown is StarlingError {
+  return thrown instanceof StarlingError && thrown.cause instanceof WebAssembly.RuntimeError;
+}
+
+/** An error that nobody catches tells the page that this Worker is dead. */
+function dieOfTrap(error: StarlingError): void {
+  if (!isTrap(error)) return;
   setTimeout(() => {
-    throw cause;
+    throw error.cause;
   });
 }
 

@@ -168,3 +168,33 @@ test('a Worker that dies is started anew, and its device is back in the room', a
   for (const page of [a, b]) await expectRun(page, 39, 2);
   await expect(b.locator('.message')).toHaveCount(0);
 });
+
+/** Put before the Worker's script: on demand, the next call out of the wasm code traps there. */
+const trapHook = `
+const wrapped = (imports) => Object.fromEntries(Object.entries(imports).map(([space, entries]) => [space,
+  Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, typeof entry !== 'function' ? entry : (...all) => {
+    if (self.trap) { self.trap = false; throw new WebAssembly.RuntimeError('unreachable'); }
+    return entry(...all);
+  }]))]));
+for (const name of ['instantiate', 'instantiateStreaming']) {
+  const original = WebAssembly[name];
+  WebAssembly[name] = (source, imports) => original.call(WebAssembly, source, wrapped(imports));
+}
+`;
+
+test('a trap in the wasm code ends the Worker, and the picture starts again with a new one', async ({
+  context,
+}) => {
+  await context.route('**/assets/device.worker*.js', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: trapHook + (await response.text()) });
+  });
+  const page = await openTab(context, site, 'trap');
+  await expectRun(page, 40, 1);
+  const [worker] = page.workers();
+  await worker?.evaluate(() => Object.assign(globalThis, { trap: true }));
+  await page.getByRole('button', { name: 'Try a small sample' }).click();
+  expect(await expectMessage(page, 'WORKER_DIED')).toContain('unreachable');
+  await expect(page.locator('#save')).toBeVisible({ timeout: 60_000 });
+  await expectRun(page, 41, 1);
+});
