@@ -1,6 +1,6 @@
 /**
  * Two builds of the same sources: the page (default, into dist/page) and the library (`--mode library`, into
- * dist/lib). Both have the Worker as one self-contained file and onnxruntime-web's files in `ort/` beside them.
+ * dist/lib). Both have each Worker as one self-contained file and onnxruntime-web's files in `ort/` beside them.
  */
 import { cp, mkdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -74,7 +74,7 @@ export default defineConfig(({ mode }) => {
     plugins: [ortFilesPlugin(library ? 'ort' : 'assets/ort'), ...(library ? [ortAddressesPlugin()] : [])],
     worker: {
       format: 'es',
-      rollupOptions: { output: { entryFileNames: library ? 'device.worker.js' : 'assets/[name]-[hash].js' } },
+      rollupOptions: { output: { entryFileNames: library ? '[name].js' : 'assets/[name]-[hash].js' } },
     },
     build: {
       outDir: library ? 'dist/lib' : 'dist/page',

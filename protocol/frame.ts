@@ -34,8 +34,16 @@ const kinds = [
   'output',
   'record',
   'recorded',
+  'fileAsk',
+  'file',
 ] as const;
 type Kind = (typeof kinds)[number];
+
+/** Those that carry a payload. */
+const tensorKinds = ['tensor', 'input', 'output', 'recorded', 'fileAsk', 'file'] as const;
+export type TensorKind = (typeof tensorKinds)[number];
+
+const isTensorKind = (kind: Kind): kind is TensorKind => tensorKinds.some((known) => known === kind);
 
 /** Why a run ends early; the order is the wire's. */
 export const abortReasons = [
@@ -49,10 +57,10 @@ export type AbortReason = (typeof abortReasons)[number];
 
 export interface TensorHeader {
   /**
-   * A value between devices, an input from the host, an output to the host, or what a device noted of a run, also to
-   * the host (see timelineRecorder.ts).
+   * A value between devices, an input from the host, an output to the host, what a device noted of a run, also to
+   * the host (see timelineRecorder.ts), a question for a piece of a plan's file, or that piece (see fileTransfer.ts).
    */
-  readonly kind: 'tensor' | 'input' | 'output' | 'recorded';
+  readonly kind: TensorKind;
   readonly epoch: number;
   readonly run: number;
   /** Both ends number transfers alike when they lower; for an input or output, its index in the graph; else 0. */
@@ -181,7 +189,7 @@ export function decodeFrame(bytes: Uint8Array): Decoded {
   const epoch = view.getUint32(4, true);
   const run = view.getUint32(8, true);
   const transfer = view.getUint32(12, true);
-  if (kind !== 'tensor' && kind !== 'input' && kind !== 'output' && kind !== 'recorded') {
+  if (!isTensorKind(kind)) {
     if (bytes.byteLength !== headerBytes(0)) return drop('length');
     const frame = control(kind, epoch, run, transfer);
     return frame === undefined ? drop('kind') : { ok: true, frame };

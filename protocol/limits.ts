@@ -62,6 +62,14 @@ export const limits = {
   shards: 32,
   devices: 16,
   planBytes: 64 * 1024 * 1024,
+  /** Bytes of a model that a page compiles, and of one file of a plan that devices send each other. */
+  modelBytes: 1024 * 1024 * 1024,
+  /** Such a file travels in pieces that its receiver asks for, so many at once; a sender answers no more at once. */
+  filePieceBytes: 256 * 1024,
+  filePieces: 8,
+  filePiecesServed: 32,
+  /** A device that answers no piece for so long is asked no further; loading a plan may keep its Worker busy. */
+  filePieceMs: 40_000,
   runMs: 120_000,
   /** Fetching, compiling and starting the inference runtime and its threads (14 to 27 MB over a slow network). */
   runtimeStartMs: 120_000,

@@ -52,19 +52,28 @@ export const DeviceStatus = v.object({
   busy: v.boolean(),
 });
 
+const Sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
+
+/** Where the plan lies, and the hash of its plan.json. */
+const PlacedPlan = v.union([
+  v.object({
+    /** Absolute address of plan.json as the host reads it. */
+    url: v.pipe(v.string(), v.maxLength(limits.urlLength)),
+    /** The plan lies on the host page's own origin, so that other devices look on theirs first. */
+    sameOrigin: v.boolean(),
+    sha256: Sha256,
+  }),
+  /** The host has its files, and gives them over the tensor links. */
+  v.object({ from: DeviceId, sha256: Sha256 }),
+]);
+
 export const Placement = v.pipe(
   v.object({
     type: v.literal('placement'),
     /** Rises with every change, whoever is host. */
     epoch: Epoch,
     host: DeviceId,
-    plan: v.object({
-      /** Absolute address of plan.json as the host reads it. */
-      url: v.pipe(v.string(), v.maxLength(limits.urlLength)),
-      /** The plan lies on the host page's own origin, so that other devices look on theirs first. */
-      sameOrigin: v.boolean(),
-      sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
-    }),
+    plan: PlacedPlan,
     devices: v.pipe(v.array(DeviceId), v.minLength(1), v.maxLength(limits.devices)),
     shards: v.array(
       v.array(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(limits.shards - 1))),

@@ -19,6 +19,7 @@ import type { Backend } from './backend.ts';
 import type { MessageChannelLike } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { type DeviceRunStats, Executor } from './executor.ts';
+import { type FetchFileOptions, FileTransfer } from './fileTransfer.ts';
 import { checkInputs, cutFeeds, OutputCollector } from './hostRun.ts';
 import { createLink, type Link } from './link.ts';
 import type { LinkStats } from './linkStats.ts';
@@ -78,6 +79,8 @@ export interface DeviceOptions {
   readonly onLost?: (peer: string, reason: StarlingError) => void;
   /** A run failed on this device; its host hears only the code. */
   readonly onFailed?: (error: StarlingError) => void;
+  /** Files that other devices may have, by SHA-256; none where it is left out. */
+  readonly readFile?: (sha256: string) => Promise<Uint8Array | undefined>;
 }
 
 interface Epoch {
@@ -105,10 +108,30 @@ export class Device {
   readonly #epochs = new Map<number, Epoch>();
   readonly #hosted = new Map<number, HostedRun>();
   readonly #records: RunRecords;
+  readonly #files: FileTransfer;
 
   constructor(options: DeviceOptions) {
     this.#options = options;
     this.#records = new RunRecords(options.clock);
+    this.#files = new FileTransfer({
+      clock: options.clock,
+      send: async (peer, frame) => {
+        const link = this.#links.get(peer);
+        if (link === undefined) throw notConnected(peer);
+        await link.send(frame);
+      },
+      read: async (sha256) => options.readFile?.(sha256),
+    });
+  }
+
+  /** The devices that this one has a link to. */
+  get peers(): readonly string[] {
+    return [...this.#links.keys()];
+  }
+
+  /** A file of a peer by its hash, checked; null where it has not got it. Rejects as FileTransfer.fetch does. */
+  fetchFile(peer: string, sha256: string, options: FetchFileOptions): Promise<Uint8Array | null> {
+    return this.#files.fetch(peer, sha256, options);
   }
 
   /** Resolves when both ends hear each other. Rejects PEER_UNREACHABLE or PROTOCOL_VERSION. */
@@ -259,6 +282,7 @@ export class Device {
   }
 
   #accept(peer: string, header: TensorHeader): Verdict {
+    if (header.kind === 'fileAsk' || header.kind === 'file') return this.#files.accept(peer, header);
     const epoch = this.#epochs.get(header.epoch);
     if (epoch === undefined) return 'stale';
     const from = epoch.placement.devices.indexOf(peer);
@@ -280,6 +304,10 @@ export class Device {
   }
 
   #receive(peer: string, frame: RunFrame): void {
+    if (frame.kind === 'fileAsk' || frame.kind === 'file') {
+      this.#files.receive(peer, frame);
+      return;
+    }
     const epoch = this.#epochs.get(frame.epoch);
     if (epoch === undefined) return;
     if (frame.kind === 'abort') {
@@ -322,7 +350,7 @@ export class Device {
   ): Promise<void> {
     const peer = epoch.placement.devices[to] ?? '';
     const link = this.#links.get(peer);
-    if (link === undefined) throw new StarlingError('PEER_LOST', `Device "${peer}" is not connected.`);
+    if (link === undefined) throw notConnected(peer);
     const { dims, data } = tensor;
     const dataType = tensor.dataType as WireType;
     await link.send({ kind, epoch: epoch.placement.epoch, run, transfer, dataType, dims, data });
@@ -435,6 +463,7 @@ export class Device {
 
   #lost(peer: string, link: Link, reason: StarlingError): void {
     if (this.#links.get(peer) === link) this.#links.delete(peer);
+    this.#files.lost(peer, reason);
     const needs = ({ devices, shards, host }: DevicePlacement) =>
       peer === host || (shards[devices.indexOf(peer)] ?? []).length > 0;
     this.#rejectWhere((run) => needs(run.epoch.placement), reason);
@@ -449,4 +478,8 @@ export class Device {
       if (concerned(run)) this.#abort(id, 'PEER_LOST', reason);
     }
   }
+}
+
+function notConnected(peer: string): StarlingError {
+  return new StarlingError('PEER_LOST', `Device "${peer}" is not connected.`);
 }

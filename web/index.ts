@@ -4,8 +4,19 @@ export type { BackendInfo, BackendKind } from '../protocol/backendInfo.ts';
 export { type ErrorCode, errorCodes, StarlingError } from '../protocol/errors.ts';
 export type { RunTimeline, StageSpan, TransferKind, TransferSpan } from '../protocol/timeline.ts';
 export type { PlanSummary, PlanValue, RunStats } from '../workers/api.ts';
+export type { CompileStep, DivisionAxis, ModelSignature, PixelOptions } from '../workers/compileApi.ts';
 export type { RunEvent } from './coordinator/coordinator.ts';
 export type { DeviceView } from './deviceView.ts';
-export { type JoinOptions, joinRoom, type LoadOptions, type Room, type RoomEvent } from './room.ts';
+export {
+  type JoinOptions,
+  joinRoom,
+  type LoadModelOptions,
+  type LoadOptions,
+  type ModelProgress,
+  type PlanToLoad,
+  type Room,
+  type RoomEvent,
+} from './room.ts';
 export type { RunOptions, RunReport, Session } from './session.ts';
 export type { OutputTensor, TensorData, TensorLike } from './tensors.ts';
+export { type OpenModel, openModelFile } from './worker/compileWorker.ts';

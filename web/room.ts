@@ -3,9 +3,12 @@
  * coordinator to each other; every decision is in the coordinator.
  */
 import * as v from 'valibot';
-import type { BackendInfo, BackendKind } from '../protocol/backendInfo.ts';
+import type { BackendInfo, BackendKind, WasmBase } from '../protocol/backendInfo.ts';
 import { StarlingError } from '../protocol/errors.ts';
+import { heldPlanAddress } from '../protocol/heldPlan.ts';
+import { limits } from '../protocol/limits.ts';
 import { RoomMessage } from '../protocol/roomMessages.ts';
+import type { CompileStep, CompileWishes } from '../workers/compileApi.ts';
 import { systemClock } from './clock.ts';
 import { Coordinator, type RunEvent } from './coordinator/coordinator.ts';
 import { defaultWasmBase } from './defaultWasmBase.ts';
@@ -17,6 +20,7 @@ import { createMesh, type Mesh, type MeshEvent } from './peers/mesh.ts';
 import { describePlan, planAddresses } from './planAddresses.ts';
 import { Session } from './session.ts';
 import { connectSignaling, type SignalingClient } from './signaling/signalingClient.ts';
+import { type OpenModel, openModelFile } from './worker/compileWorker.ts';
 import { type DeviceWorker, startDeviceWorker } from './worker/deviceWorker.ts';
 
 export interface JoinOptions {
@@ -54,12 +58,35 @@ export type RoomEvent =
    */
   | { readonly type: 'left'; readonly reason: StarlingError };
 
+/** What `load` takes: the address of a plan.json, or a plan that devices hold. */
+export type PlanToLoad =
+  | string
+  | URL
+  /** A plan's files by name, whose memory moves into the device; the others get theirs from this one. */
+  | { readonly files: ReadonlyMap<string, Uint8Array> }
+  /** A plan that another device of the room brought, by the `sha256` of its summary. */
+  | { readonly sha256: string };
+
 export interface LoadOptions {
   /** Calls the loading off: it rejects with RUN_ABORTED. */
   readonly signal?: AbortSignal | undefined;
   /** Of all devices together, 0 to 1. */
   readonly onProgress?: ((progress: number) => void) | undefined;
 }
+
+export interface LoadModelOptions extends Partial<Omit<CompileWishes, 'numShards'>> {
+  /** Default: as many as the room has devices now. */
+  readonly shards?: number | undefined;
+  /** Ends compiling or loading: it rejects with RUN_ABORTED. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: ModelProgress) => void) | undefined;
+}
+
+export type ModelProgress =
+  | { readonly phase: 'read' }
+  | { readonly phase: 'compile'; readonly step: CompileStep }
+  /** Of all devices together, 0 to 1; sending the parts is part of it. */
+  | { readonly phase: 'load'; readonly progress: number };
 
 /**
  * Joins a room and starts this page's device.
@@ -79,16 +106,17 @@ export async function joinRoom(options: JoinOptions): Promise<Room> {
     signaling = await connectSignaling({ url, room: options.room, signal: joining.signal });
     const death: { tell(error: StarlingError): void } = { tell: () => undefined };
     worker = startDeviceWorker((error) => death.tell(error));
+    const wasmBase =
+      options.wasmBase === undefined ? defaultWasmBase() : new URL(options.wasmBase, document.baseURI).href;
     const cores = globalThis.navigator.hardwareConcurrency || 1;
     const starting = worker.start({
       deviceId: signaling.id,
       backend: options.backend ?? 'auto',
       threads: options.threads ?? Math.max(1, Math.min(4, Math.ceil(cores / 2))),
-      wasmBase:
-        options.wasmBase === undefined ? defaultWasmBase() : new URL(options.wasmBase, document.baseURI).href,
+      wasmBase,
     });
     const backend = await untilAborted(starting, joining.signal);
-    return new Room(options, signaling, worker, backend, death);
+    return new Room(options, signaling, worker, wasmBase, backend, death);
   } catch (thrown) {
     worker?.close();
     signaling?.close();
@@ -107,6 +135,7 @@ export class Room {
   readonly #emitter = new Emitter<RoomEvent>();
   readonly #signaling: SignalingClient;
   readonly #worker: DeviceWorker;
+  readonly #wasmBase: WasmBase;
   readonly #coordinator: Coordinator;
   readonly #mesh: Mesh;
   readonly #failures = new Map<string, string>();
@@ -122,6 +151,7 @@ export class Room {
     options: JoinOptions,
     signaling: SignalingClient,
     worker: DeviceWorker,
+    wasmBase: WasmBase,
     backend: BackendInfo,
     death: { tell(error: StarlingError): void },
   ) {
@@ -133,12 +163,13 @@ export class Room {
     this.backend = backend;
     this.#signaling = signaling;
     this.#worker = worker;
+    this.#wasmBase = wasmBase;
     this.#coordinator = new Coordinator({
       self: signaling.id,
       device: worker,
       clock: systemClock,
       planAddresses: (plan) => planAddresses(plan, location.origin),
-      describePlan: (url) => describePlan(url, location.origin),
+      describePlan: (url) => describePlan(url, location.origin, signaling.id),
       send: (to, message) => this.#mesh.send(to, message),
       onChange: () => this.#notify(),
       onRun: (event) => this.#emitter.emit({ type: 'run', ...event }),
@@ -196,8 +227,8 @@ export class Room {
    * Makes a plan this page's own and loads it over all devices. An earlier session of this page is released.
    * Rejects PLAN_NOT_FOUND, PLAN_UNREADABLE, PLAN_VERSION, HASH_MISMATCH, SESSION_FAILED, RUN_ABORTED, WORKER_DIED.
    */
-  async load(planUrl: string | URL, options: LoadOptions = {}): Promise<Session> {
-    const url = new URL(planUrl, document.baseURI).href;
+  async load(plan: PlanToLoad, options: LoadOptions = {}): Promise<Session> {
+    const url = await this.#addressOf(plan);
     const { onProgress, signal } = options;
     const off =
       onProgress === undefined
@@ -210,9 +241,51 @@ export class Room {
     }
   }
 
+  /**
+   * Compiles an ONNX model in a Worker of its own, gives the other devices their parts, and loads it over all of them.
+   * Rejects as compileModel and `load` do; SHAPE_OPEN where `shapes` must say more.
+   */
+  async loadModel(
+    model: Blob | Uint8Array<ArrayBuffer> | OpenModel,
+    options: LoadModelOptions = {},
+  ): Promise<Session> {
+    const {
+      shards,
+      signal,
+      onProgress = () => undefined,
+      name = 'model',
+      axis = 'channels',
+      ...rest
+    } = options;
+    onProgress({ phase: 'read' });
+    const opened = 'signature' in model ? model : await openModelFile(toBlob(model), signal);
+    let files: ReadonlyMap<string, Uint8Array>;
+    try {
+      const numShards = shards ?? Math.min(limits.shards, this.devices.length);
+      files = await opened.compile({ ...rest, name, axis, numShards }, this.#wasmBase, (step) =>
+        onProgress({ phase: 'compile', step }),
+      );
+    } finally {
+      opened.close();
+    }
+    return this.load(
+      { files },
+      { signal, onProgress: (progress) => onProgress({ phase: 'load', progress }) },
+    );
+  }
+
   /** Says goodbye and ends everything of this room on this page; pending calls reject with RUN_ABORTED. */
   async leave(): Promise<void> {
     this.#end(new StarlingError('RUN_ABORTED', 'This page has left the room.'));
+  }
+
+  /** The address under which the coordinator knows a plan; a plan of this page is held from then on. */
+  async #addressOf(plan: PlanToLoad): Promise<string> {
+    if (typeof plan === 'object' && 'sha256' in plan) return heldPlanAddress(plan.sha256);
+    if (typeof plan === 'object' && 'files' in plan) return (await this.#worker.holdPlan(plan.files)) ?? '';
+    // The Worker takes its calls in order; one that died says so at the next.
+    this.#worker.holdPlan(null).catch(() => undefined);
+    return new URL(plan, document.baseURI).href;
   }
 
   // --- connections -------------------------------------------------------------------------------------
@@ -325,6 +398,10 @@ export class Room {
     this.#worker.close();
     this.#emitter.emit({ type: 'left', reason });
   }
+}
+
+function toBlob(model: Blob | Uint8Array<ArrayBuffer>): Blob {
+  return model instanceof Blob ? model : new Blob([model]);
 }
 
 function loadProgress(devices: readonly DeviceView[]): number {

@@ -23,8 +23,10 @@ export type LoadProgress =
   | { readonly phase: 'ready' };
 
 export interface PlanSource {
-  /** Address of plan.json. */
+  /** Address of plan.json, or heldPlanAddress() for one that devices of the room hold. */
   readonly url: string;
+  /** The device that is asked first for the files of such a plan. */
+  readonly from?: string;
   /** SHA-256 (hex) of plan.json as the host read it; null on the host, which pins it for the others. */
   readonly sha256: string | null;
 }
@@ -57,6 +59,11 @@ export interface DeviceApi {
   }): Promise<BackendInfo>;
   /** Fetches plan.json, checks its version and hash, returns what the page needs to show and to place. */
   openPlan(source: PlanSource): Promise<PlanSummary>;
+  /**
+   * Takes a plan's files (name -> bytes), checks them, and gives them to the room's devices from now on, in place of
+   * those it held before; null for none. Resolves with the plan's address, null for none.
+   */
+  holdPlan(files: ReadonlyMap<string, Uint8Array> | null): Promise<string | null>;
   /**
    * Lowers the open plan for a placement, fetches the weights of this device's shards (hash-checked,
    * cached), creates the sessions and warms them up. The old placement stays usable until this resolves.

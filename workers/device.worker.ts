@@ -9,6 +9,7 @@ const worker = new DeviceWorker();
 const packed: Packed<DeviceApi> = {
   start: (options) => packResult(() => worker.start(options)),
   openPlan: (source) => packResult(() => worker.openPlan(source)),
+  holdPlan: (files) => packResult(() => worker.holdPlan(files)),
   load: (placement, onProgress) => packResult(() => worker.load(placement, onProgress)),
   connect: (deviceId, channel) => packResult(() => worker.connect(deviceId, channel)),
   disconnect: (deviceId) => packResult(() => worker.disconnect(deviceId)),

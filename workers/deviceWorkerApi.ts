@@ -4,6 +4,7 @@
  */
 import { chooseBackend } from '../backends/chooseBackend.ts';
 import { StarlingError } from '../protocol/errors.ts';
+import { heldPlanHash } from '../protocol/heldPlan.ts';
 import type { Backend } from '../runtime/backend.ts';
 import type { MessageChannelLike } from '../runtime/channel.ts';
 import { systemClock } from '../runtime/clock.ts';
@@ -12,7 +13,8 @@ import { forwardedChannel } from '../runtime/forwardedChannel.ts';
 import { openPlan, type Plan } from '../runtime/plan.ts';
 import { fileWeights } from '../runtime/weights/blob.ts';
 import type { DeviceApi, LoadProgress, PlacementMessage, PlanSource, PlanSummary } from './api.ts';
-import { fetchBytes, weightFile } from './planFiles.ts';
+import { type PlanFiles, servedFiles } from './planFiles.ts';
+import { RoomFiles } from './roomFiles.ts';
 
 interface Started {
   readonly id: string;
@@ -22,23 +24,33 @@ interface Started {
 
 export class DeviceWorker implements DeviceApi {
   #started: Started | null = null;
-  #plan: { readonly url: string; readonly plan: Plan } | null = null;
+  #plan: { readonly files: PlanFiles; readonly plan: Plan } | null = null;
   #newestEpoch = -1;
+  readonly #roomFiles = new RoomFiles({
+    peers: () => this.#started?.device.peers ?? [],
+    fetch: (peer, sha256, options) => this.#device().device.fetchFile(peer, sha256, options),
+  });
 
   async start(options: Parameters<DeviceApi['start']>[0]): ReturnType<DeviceApi['start']> {
     const { backend, info } = await chooseBackend(options);
-    const device = new Device({ id: options.deviceId, backend, clock: systemClock, onFailed: dieOfTrap });
+    const device = new Device({
+      id: options.deviceId,
+      backend,
+      clock: systemClock,
+      onFailed: dieOfTrap,
+      readFile: (sha256) => this.#roomFiles.give(sha256),
+    });
     this.#started = { id: options.deviceId, backend, device };
     return info;
   }
 
-  async openPlan({ url, sha256 }: PlanSource): Promise<PlanSummary> {
-    const base = new URL('.', url).href;
-    const plan = await openPlan(
-      (path) => fetchBytes(path === 'plan.json' ? url : new URL(path, base).href),
-      sha256,
-    );
-    this.#plan = { url, plan };
+  async openPlan({ url, sha256, from }: PlanSource): Promise<PlanSummary> {
+    const held = heldPlanHash(url);
+    const files = held === null ? servedFiles(url) : this.#roomFiles.of(held, from);
+    const plan = await openPlan((path) => files.read(path), sha256 ?? held);
+    // Whoever becomes host of such a plan must have all of it: the others ask for its files.
+    if (held !== null && sha256 === null) await this.#roomFiles.gather(plan.file.weights);
+    this.#plan = { files, plan };
     const { file } = plan;
     return {
       name: file.name,
@@ -52,11 +64,15 @@ export class DeviceWorker implements DeviceApi {
     };
   }
 
+  async holdPlan(files: ReadonlyMap<string, Uint8Array> | null): Promise<string | null> {
+    return this.#roomFiles.hold(files);
+  }
+
   async load(placement: PlacementMessage, onProgress: (progress: LoadProgress) => void): Promise<void> {
     const { device, id } = this.#device();
     if (this.#plan === null)
       throw new StarlingError('PLAN_NOT_FOUND', 'No plan is open; open one before loading.');
-    const { url, plan } = this.#plan;
+    const { files: source, plan } = this.#plan;
     const shards = placement.shards[placement.devices.indexOf(id)] ?? [];
     const wanted = plan.file.weights.map(
       ({ shard }) => shards.length > 0 && (shard === null || shards.includes(shard)),
@@ -69,7 +85,7 @@ export class DeviceWorker implements DeviceApi {
     const files = await Promise.all(
       plan.file.weights.map((file, i) => {
         if (wanted[i] !== true) return null;
-        return weightFile(url, file, (bytes) => {
+        return source.weights(file, (bytes) => {
           loaded[i] = bytes;
           onProgress({ phase: 'fetch', loadedBytes: loaded.reduce((a, b) => a + b), totalBytes });
         });

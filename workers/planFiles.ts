@@ -1,8 +1,7 @@
 /** A plan's files over HTTP, weights kept in the browser's cache under their hash where there is a secure context. */
 import { StarlingError } from '../protocol/errors.ts';
 import { checkHash } from '../runtime/plan.ts';
-
-const cacheName = 'starling-weights-1';
+import { cachedFile, keepFile, type PlanFile } from './weightCache.ts';
 
 export type FileProgress = (loadedBytes: number) => void;
 
@@ -42,41 +41,32 @@ export async function fetchBytes(url: string, onBytes?: FileProgress): Promise<U
   return bytes;
 }
 
-export interface PlanFile {
-  readonly path: string;
-  readonly sha256: string;
-}
-
-/** The cache is only a convenience: whatever it refuses (private windows, quotas) is fetched. */
-async function openCache(): Promise<Cache | null> {
-  try {
-    return typeof caches === 'undefined' ? null : await caches.open(cacheName);
-  } catch {
-    return null;
-  }
-}
-
 /** A weight file by its hash: from the cache, else fetched, checked and kept. Throws PLAN_NOT_FOUND or HASH_MISMATCH. */
 export async function weightFile(base: string, file: PlanFile, onBytes?: FileProgress): Promise<Uint8Array> {
-  const cache = await openCache();
-  const key = `https://starling.invalid/weights/${file.sha256}`;
-  const held = await cache?.match(key);
+  const held = await cachedFile(file);
   if (held !== undefined) {
-    const bytes = new Uint8Array(await held.arrayBuffer());
-    try {
-      checkHash(file.path, bytes, file.sha256);
-      onBytes?.(bytes.byteLength);
-      return bytes;
-    } catch {
-      await cache?.delete(key);
-    }
+    onBytes?.(held.byteLength);
+    return held;
   }
   const bytes = await fetchBytes(new URL(file.path, base).href, onBytes);
   checkHash(file.path, bytes, file.sha256);
-  try {
-    await cache?.put(key, new Response(bytes.slice()));
-  } catch {
-    // Full: the next visit fetches again.
-  }
+  await keepFile(file, bytes);
   return bytes;
+}
+
+/** The files of a plan, wherever they come from. */
+export interface PlanFiles {
+  /** One of plan.json and the graph; `plan.json` is checked by whoever opens it. */
+  read(path: string): Promise<Uint8Array>;
+  /** Throws PLAN_NOT_FOUND or HASH_MISMATCH. */
+  weights(file: PlanFile, onBytes: FileProgress): Promise<Uint8Array>;
+}
+
+/** Those of a plan on a server, by the address of its plan.json. */
+export function servedFiles(url: string): PlanFiles {
+  const base = new URL('.', url).href;
+  return {
+    read: (path) => fetchBytes(path === 'plan.json' ? url : new URL(path, base).href),
+    weights: (file, onBytes) => weightFile(url, file, onBytes),
+  };
 }

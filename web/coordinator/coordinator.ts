@@ -12,6 +12,7 @@ import type { DeviceStatus, ErrorMessage, Placement, RoomMessage } from '../../p
 import type { DeviceApi, PlanSummary, RunResult } from '../../workers/api.ts';
 import type { Clock } from '../clock.ts';
 import { placeShards, sameShares } from '../placement.ts';
+import type { PlanPlace } from '../planAddresses.ts';
 import { Follower, type FollowerOptions } from './follower.ts';
 import { eligible, idsWhere, loadOf, stands } from './members.ts';
 import { type QueuedRun, type RunInputs, type RunOutcome, RunQueue, type RunWishes } from './runQueue.ts';
@@ -27,7 +28,7 @@ export interface CoordinatorPorts {
   send(to: string, message: RoomMessage): void;
   readonly planAddresses: FollowerOptions['planAddresses'];
   /** How the others find a plan that this page reads at `url`. */
-  describePlan(url: string): { readonly url: string; readonly sameOrigin: boolean };
+  describePlan(url: string): PlanPlace;
   /** Something that `state` shows may have changed. */
   onChange(): void;
   onRun(event: RunEvent): void;

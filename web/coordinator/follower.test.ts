@@ -18,7 +18,7 @@ function follow(damaged: (url: string) => StarlingError | null) {
   const opened: string[] = [];
   const follower = new Follower({
     self: 'a',
-    planAddresses: ({ url }) => [url, 'http://mirror/plan.json'],
+    planAddresses: (plan) => ['url' in plan ? plan.url : '', 'http://mirror/plan.json'],
     onChange: () => undefined,
     device: {
       openPlan: async ({ url }) => {

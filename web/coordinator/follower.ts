@@ -105,12 +105,14 @@ export class Follower {
         if (!isPlanFault(thrown)) throw thrown;
       }
     }
-    throw failure ?? new StarlingError('PLAN_NOT_FOUND', `No address is left for the plan ${plan.url}.`);
+    throw failure ?? new StarlingError('PLAN_NOT_FOUND', 'The address of the plan cannot be used here.');
   }
 
   async #takeFrom(url: string, placement: Placement): Promise<void> {
-    const { sha256 } = placement.plan;
-    if (this.#plan?.url !== url || this.#plan.summary.sha256 !== sha256) await this.#openAt(url, sha256);
+    const { plan } = placement;
+    const { sha256 } = plan;
+    if (this.#plan?.url !== url || this.#plan.summary.sha256 !== sha256)
+      await this.#openAt(url, sha256, 'from' in plan ? plan.from : undefined);
     // A device without a share keeps the plan open only, so that its page knows inputs and outputs.
     if (placement !== this.#target || !placement.devices.includes(this.#options.self)) return;
     const { epoch, devices, shards, host } = placement;
@@ -119,9 +121,10 @@ export class Follower {
     );
   }
 
-  async #openAt(url: string, sha256: string | null): Promise<OpenPlan> {
+  async #openAt(url: string, sha256: string | null, from?: string): Promise<OpenPlan> {
     this.#plan = null;
-    const summary = await this.#options.device.openPlan({ url, sha256 });
+    const source = { url, sha256, ...(from === undefined ? {} : { from }) };
+    const summary = await this.#options.device.openPlan(source);
     this.#plan = { url, summary };
     return this.#plan;
   }

@@ -1,12 +1,13 @@
 /**
- * Starts the data plane's Worker and gives its DeviceApi on the page. The only file of the page that knows comlink.
+ * Starts the data plane's Worker and gives its DeviceApi on the page. Only this file and compileWorker.ts know comlink.
  * A Worker that dies rejects every call, pending and later, with WORKER_DIED.
  */
 import * as Comlink from 'comlink';
 import { StarlingError } from '../../protocol/errors.ts';
-import { type Packed, unpackResult, type WireResult } from '../../protocol/wireError.ts';
+import type { Packed } from '../../protocol/wireError.ts';
 import type { DeviceApi } from '../../workers/api.ts';
 import { forwardChannel } from '../forwardChannel.ts';
+import { watchWorker } from './workerCalls.ts';
 
 export interface DeviceWorker extends Omit<DeviceApi, 'connect'> {
   /**
@@ -22,46 +23,19 @@ export interface DeviceWorker extends Omit<DeviceApi, 'connect'> {
 export function startDeviceWorker(onDeath: (error: StarlingError) => void): DeviceWorker {
   const worker = new Worker(new URL('../../workers/device.worker.ts', import.meta.url), { type: 'module' });
   const remote = Comlink.wrap<Packed<DeviceApi>>(worker);
-  let death: StarlingError | null = null;
   const transferable = canTransferChannels();
-  const pending = new Set<(error: StarlingError) => void>();
-
-  const die = (message: string) => {
-    if (death !== null) return;
-    death = new StarlingError('WORKER_DIED', message);
-    worker.terminate();
-    for (const reject of pending) reject(death);
-    pending.clear();
-  };
-  worker.onerror = (event) => {
-    // Without a message the script itself could not be loaded.
-    die(
-      event.message
-        ? `The Worker that computes on this device has died (${event.message}).`
-        : 'The script of the Worker that computes on this device could not be loaded; reload the page.',
-    );
-    if (death !== null) onDeath(death);
-  };
-  worker.onmessageerror = () => {
-    die('A message of the Worker that computes on this device could not be read.');
-    if (death !== null) onDeath(death);
-  };
-
-  const call = <T>(send: () => Promise<WireResult<T>>): Promise<T> => {
-    if (death !== null) return Promise.reject(death);
-    return new Promise<T>((resolve, reject) => {
-      pending.add(reject);
-      send()
-        .then((result) => resolve(unpackResult(result)))
-        .catch(reject)
-        .finally(() => pending.delete(reject));
-    });
-  };
+  const { call, end } = watchWorker(worker, 'computes on this device', onDeath);
 
   return {
     tensorChannel: transferable ? 'worker' : 'page',
     start: (options) => call(() => remote.start(options)),
     openPlan: (source) => call(() => remote.openPlan(source)),
+    holdPlan: (files) =>
+      call(() => {
+        if (files === null) return remote.holdPlan(null);
+        const buffers = [...files.values()].map(({ buffer }) => buffer as ArrayBuffer);
+        return remote.holdPlan(Comlink.transfer(files, [...new Set(buffers)]));
+      }),
     load: (placement, onProgress) => call(() => remote.load(placement, Comlink.proxy(onProgress))),
     connect: (deviceId, channel) =>
       call(() => {
@@ -75,7 +49,7 @@ export function startDeviceWorker(onDeath: (error: StarlingError) => void): Devi
     run: (runId, inputs, options) => call(() => remote.run(runId, inputs, options)),
     abort: (runId) => call(() => remote.abort(runId)),
     unload: () => call(() => remote.unload()),
-    close: () => die('The device was closed by its page.'),
+    close: () => end(new StarlingError('WORKER_DIED', 'The device was closed by its page.')),
   };
 }
 

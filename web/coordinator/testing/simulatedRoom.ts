@@ -148,7 +148,7 @@ export class SimulatedRoom {
       device,
       clock: this.clock,
       send: (to, message) => this.#links.get(`${id} ${to}`)?.push(structuredClone(message)),
-      planAddresses: (plan: Placement['plan']) => [plan.url],
+      planAddresses: (plan: Placement['plan']) => ['url' in plan ? plan.url : plan.sha256],
       describePlan: (url) => ({ url, sameOrigin: false }),
       onChange: () => undefined,
       onRun: (event) => this.runEvents.push({ id, event }),

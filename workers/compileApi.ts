@@ -1,0 +1,30 @@
+/**
+ * What a page may ask of the Worker that compiles a model; both ends of the comlink boundary import these types.
+ * The Worker is ended afterwards, which gives its memory back, and to call a compilation off.
+ */
+import type { CompileOptions, CompileStep } from '../compiler/compile.ts';
+import type { ValueInfo } from '../graph/graph.ts';
+import type { WasmBase } from '../protocol/backendInfo.ts';
+
+export type { CompileStep, DivisionAxis } from '../compiler/compile.ts';
+export type { PixelOptions } from '../compiler/pixels.ts';
+
+/** A model before it is compiled: open lengths are names or null, and so are whole shapes that its file leaves out. */
+export interface ModelSignature {
+  readonly bytes: number;
+  readonly inputs: readonly ValueInfo[];
+  readonly outputs: readonly ValueInfo[];
+}
+
+export type CompileWishes = Pick<CompileOptions, 'name' | 'numShards' | 'axis' | 'shapes' | 'pixels'>;
+
+export interface CompileApi {
+  /** Reads the model. Rejects MODEL_UNREADABLE, MODEL_UNSUPPORTED or GRAPH_INVALID. */
+  open(file: Blob): Promise<ModelSignature>;
+  /** Compiles what is open: the plan's files by name. Rejects as compileModel does. */
+  compile(
+    wishes: CompileWishes,
+    wasmBase: WasmBase,
+    onStep: (step: CompileStep) => void,
+  ): Promise<ReadonlyMap<string, Uint8Array>>;
+}
