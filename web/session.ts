@@ -55,6 +55,14 @@ export class Session {
     return Object.fromEntries(Object.entries(outputs).map(([name, tensor]) => [name, toOutput(tensor)]));
   }
 
+  /**
+   * `own`: from the next run on, this device alone holds every shard, though others are in the room, to measure what
+   * they are good for; `all`: again over the room, as from the beginning.
+   */
+  useDevices(devices: 'own' | 'all'): void {
+    this.#coordinator.setAlone(devices === 'own');
+  }
+
   /** Rejects its pending runs with RUN_ABORTED. The device keeps its shards for the others. */
   release(): void {
     this.#coordinator.release('The session was released.');

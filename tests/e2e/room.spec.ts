@@ -133,6 +133,26 @@ test('a picture is made larger on the page, compared and saved', async ({ contex
   expect([width, height]).toEqual([176 * scale, 120 * scale]);
 });
 
+test('the room is compared with one device on the same picture, and is whole again after that', async ({
+  context,
+}) => {
+  const a = await openTab(context, site, 'compare');
+  await openTab(context, site, 'compare');
+  await expectShards(a, ['0,1', '2,3']);
+  const compare = a.getByRole('button', { name: 'Compare with one device' });
+  await expect(compare).toBeHidden();
+  await a.getByRole('button', { name: 'Try a small sample' }).click();
+  await expect(a.locator('[data-figure="devices"] dd')).toHaveText('2', { timeout: 60_000 });
+  await compare.click();
+  const sentence = /^One device [\d.]+ m?s, 2 devices [\d.]+ m?s: (the room|no difference).*\.$/;
+  await expect(a.locator('#comparison')).toHaveText(sentence, { timeout: 60_000 });
+  await expectShards(a, ['0,1', '2,3']);
+  const [run] = await runInPage(a, [9]);
+  expect(run?.devices).toBe(2);
+  if (run !== undefined) await expectRight(site, 9, run);
+  await expect(a.locator('.message')).toHaveCount(0);
+});
+
 test('without isolation the page computes on one thread, says so, and is right', async ({ context }) => {
   const page = await openTab(context, { url: site.plainUrl }, 'plain');
   expect(await page.evaluate(() => globalThis.crossOriginIsolated)).toBe(false);

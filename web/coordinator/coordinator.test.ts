@@ -55,6 +55,26 @@ describe('Coordinator', () => {
     expect(run.value).toMatchObject({ devices: 3 });
   });
 
+  it('runs on this device alone while asked to, and over the room again after that', async () => {
+    const room = await roomOf('a', 'b');
+    const { coordinator } = pageOf(room, 'a');
+    void coordinator.load(url);
+    await room.settle();
+    const devices: unknown[] = [];
+    for (const alone of [false, true, true, false]) {
+      coordinator.setAlone(alone);
+      const run = watch(coordinator.run({}));
+      await room.settle();
+      devices.push(run.value?.devices);
+    }
+    expect(devices).toEqual([2, 1, 1, 2]);
+    // Another plan starts with everybody.
+    coordinator.setAlone(true);
+    void coordinator.load(`${url}?other`);
+    await room.settle();
+    expect(coordinator.state.placement?.devices).toEqual(['a', 'b']);
+  });
+
   it('takes up a device that joins during a run only at the next one', async () => {
     const room = await roomOf('a');
     const { coordinator, device } = pageOf(room, 'a');

@@ -82,6 +82,7 @@ export class Coordinator {
   #running: RunningRun | null = null;
   #nextRunId = 1;
   #opening = false;
+  #alone = false;
   /** The placement must be announced anew although nobody joined or left. */
   #stale = false;
   #hostSince = 0;
@@ -186,11 +187,18 @@ export class Coordinator {
     return this.#queue.add(inputs, wishes);
   }
 
+  /** Whether the runs of this page use this device only, from the next one on, though others are there. */
+  setAlone(alone: boolean): void {
+    this.#alone = alone;
+    this.#step();
+  }
+
   /** Gives up this page's plan: its pending calls reject with RUN_ABORTED. The device keeps its shards. */
   release(reason: string): void {
     const session = this.#session;
     if (session === null) return;
     this.#session = null;
+    this.#alone = false;
     this.#rejectPending(session, new StarlingError('RUN_ABORTED', reason));
     this.#step();
   }
@@ -387,7 +395,8 @@ export class Coordinator {
 
   #shares(numShards: number, epoch: number) {
     const { self } = this.#ports;
-    return placeShards(numShards, self, eligible(this.#members, self, epoch, this.#excluded));
+    const others = this.#alone ? [] : eligible(this.#members, self, epoch, this.#excluded);
+    return placeShards(numShards, self, others);
   }
 
   #announce(summary: PlanSummary): void {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DeviceView } from '../deviceView.ts';
-import { deviceDetails, deviceState, formatBytes, formatTime, plural } from './sentences.ts';
+import { comparison, deviceDetails, deviceState, formatBytes, formatTime, plural } from './sentences.ts';
 
 const device: DeviceView = {
   id: 'a',
@@ -17,6 +17,15 @@ const device: DeviceView = {
 };
 
 describe('sentences', () => {
+  it.each([
+    [3900, 3100, 2, 'One device 3.9 s, 2 devices 3.1 s: the room is 1.26 times as fast.'],
+    [2000, 3000, 3, 'One device 2.0 s, 3 devices 3.0 s: the room takes 1.50 times as long.'],
+    [2000, 2001, 2, 'One device 2.0 s, 2 devices 2.0 s: no difference.'],
+    [2000, 2001, 1, 'The other devices have left; there is nothing to compare.'],
+  ])('compare %s ms with %s ms on %s devices', (aloneMs, roomMs, devices, sentence) => {
+    expect(comparison(aloneMs, roomMs, devices)).toBe(sentence);
+  });
+
   it.each([
     [0, '0 B'],
     [999, '999 B'],

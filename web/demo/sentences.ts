@@ -20,6 +20,16 @@ export function formatTime(ms: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }
 
+/** How much faster a room was than one device alone, on the same picture. */
+export function comparison(aloneMs: number, roomMs: number, devices: number): string {
+  if (devices < 2) return 'The other devices have left; there is nothing to compare.';
+  const times = `One device ${formatTime(aloneMs)}, ${devices} devices ${formatTime(roomMs)}`;
+  const factor = aloneMs / roomMs;
+  if (factor >= 1.005) return `${times}: the room is ${factor.toFixed(2)} times as fast.`;
+  if (factor <= 0.995) return `${times}: the room takes ${(1 / factor).toFixed(2)} times as long.`;
+  return `${times}: no difference.`;
+}
+
 export function plural(count: number, one: string): string {
   return `${count} ${one}${count === 1 ? '' : 's'}`;
 }

@@ -3,12 +3,14 @@ import { StarlingError } from '../../protocol/errors.ts';
 import { decodePicture } from '../picture.ts';
 import type { Session } from '../session.ts';
 import type { Planes } from '../tiles.ts';
-import { picturePlan, type UpscaleTotals, upscale } from '../upscale.ts';
+import { picturePlan, upscale } from '../upscale.ts';
+import { createComparePanel } from './comparePanel.ts';
 import { type CompareView, createCompareView, fitsCanvas } from './compareView.ts';
 import { createElement } from './createElement.ts';
+import { showFigures } from './figures.ts';
 import type { Messages } from './messages.ts';
 import { samplePicture } from './samplePicture.ts';
-import { formatBytes, formatTime, plural } from './sentences.ts';
+import { plural } from './sentences.ts';
 
 export interface WorkspaceOptions {
   readonly messages: Messages;
@@ -55,7 +57,8 @@ export function createWorkspace(root: HTMLElement, { messages, session }: Worksp
   const save = createElement('button', { type: 'button', class: 'button', id: 'save' }, 'Save the result');
   const again = createElement('button', { type: 'button', class: 'quiet', id: 'again' }, 'Another picture');
   const after = createElement('div', { class: 'actions after', hidden: true }, save, again);
-  root.append(stage, progress, figures, after);
+  const compare = createComparePanel({ messages, session });
+  root.append(stage, progress, figures, after, compare.element);
 
   let running: AbortController | null = null;
   let result: { readonly view: CompareView; readonly name: string } | null = null;
@@ -66,6 +69,7 @@ export function createWorkspace(root: HTMLElement, { messages, session }: Worksp
     result = null;
     stage.replaceChildren(drop);
     for (const part of [progress, figures, after]) part.hidden = true;
+    compare.hide();
     root.dataset['state'] = 'empty';
   };
 
@@ -125,6 +129,7 @@ export function createWorkspace(root: HTMLElement, { messages, session }: Worksp
       progress.hidden = true;
       showFigures(figures, totals, view.canvas);
       figures.hidden = after.hidden = false;
+      compare.show(picture, totals.devices);
       root.dataset['state'] = 'done';
     } catch (thrown) {
       // Called off by the person, or overtaken by the next picture: nothing to say.
@@ -168,29 +173,6 @@ export function createWorkspace(root: HTMLElement, { messages, session }: Worksp
       if (!progress.hidden) line.textContent = sentence;
     },
   };
-}
-
-function showFigures(root: HTMLElement, totals: UpscaleTotals, { width, height }: HTMLCanvasElement): void {
-  const { timeMs, bytes, rounds, devices, tiles, restarts } = totals;
-  const figures: [name: string, value: string][] = [
-    ['Time', formatTime(timeMs)],
-    ['Exchanged', formatBytes(bytes)],
-    ['Rounds', String(rounds)],
-    ['Devices', String(devices)],
-    ['Tiles', String(tiles)],
-    ['Size', `${width} × ${height}`],
-  ];
-  if (restarts > 0) figures.push(['Started again', plural(restarts, 'tile')]);
-  root.replaceChildren(
-    ...figures.map(([name, value]) =>
-      createElement(
-        'div',
-        { 'data-figure': name.toLowerCase().replaceAll(' ', '-') },
-        createElement('dt', {}, name),
-        createElement('dd', {}, value),
-      ),
-    ),
-  );
 }
 
 function savePicture(canvas: HTMLCanvasElement, name: string): void {
