@@ -16,7 +16,7 @@ const models = [
   { name: 'espcn-x3', dims: [1, 64, 64] },
 ] as const;
 const batches = [1, 2, 4, 8, 16, 32] as const;
-const turns = 7;
+const turns = 15;
 
 if (!hasShared) process.exit(1);
 const curves = [];

@@ -56,7 +56,7 @@ export function* hold(context: PolicyContext, setting: Setting, retry: RetryInte
     }
     if (windows >= retry.windows) {
       retry.lengthen();
-      if (measurements.forgetNearestMiss(limitMs)) return;
+      if (measurements.forgetNearestMiss(limitMs, report.throughput)) return;
       windows = 0;
     }
   }

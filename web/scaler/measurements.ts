@@ -49,12 +49,16 @@ export class Measurements {
     this.#scaleAssumed(ratio);
   }
 
-  /** A setting that missed the limit by little, or by few batches, may have had a bad moment: it may be tried again. */
-  forgetNearestMiss(p95Ms: number): boolean {
-    const misses = this.#points.filter(
-      ({ assumed, ...point }) =>
-        !assumed && point.p95Ms > p95Ms && (point.p95Ms <= nearMiss * p95Ms || point.medianMs <= p95Ms),
-    );
+  /**
+   * A setting that missed the limit by little, or by few batches, may have had a bad moment: it may be tried again, if
+   * it would serve more than `throughput`. False where there is none.
+   */
+  forgetNearestMiss(p95Ms: number, throughput: number): boolean {
+    const misses = this.#points.filter(({ setting, assumed, ...point }) => {
+      const isNear = point.p95Ms <= nearMiss * p95Ms || point.medianMs <= p95Ms;
+      const pays = (1000 * setting.batch * setting.instances) / point.medianMs > throughput;
+      return !assumed && point.p95Ms > p95Ms && isNear && pays;
+    });
     const nearest = misses.sort((a, b) => a.medianMs - b.medianMs)[0];
     if (nearest === undefined) return false;
     this.#points = this.#points.filter((point) => point !== nearest);
