@@ -4,10 +4,11 @@
  *
  *   npx tsx bench/link.ts [chromium|firefox|both ...]
  */
-import { type Browser, chromium, firefox, type Page } from '@playwright/test';
+import { type Browser, chromium, firefox } from '@playwright/test';
 import { chromiumOptions, firefoxOptions } from '../scripts/browserOptions.ts';
 import { serveLinkSite } from '../tests/e2e/link/linkSite.ts';
 import { connectTabs } from '../tests/e2e/link/linkTabs.ts';
+import { measureExchange } from './exchange.ts';
 
 const sizes = [
   { bytes: 64, count: 200 },
@@ -17,7 +18,6 @@ const sizes = [
   { bytes: 1024 * 1024, count: 5 },
 ] as const;
 const chunkSizes = [16 * 1024, 64 * 1024, 200_000] as const;
-/** Bare and link take turns, so that a busy moment of the machine hits both. */
 const turns = 7;
 
 const launch = {
@@ -29,37 +29,6 @@ const pairs = {
   firefox: ['firefox', 'firefox'],
   both: ['chromium', 'firefox'],
 } as const;
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
-
-async function both(a: Page, b: Page, run: (page: Page) => Promise<number[]>): Promise<number[]> {
-  // The first exchange of a turn also waits for the other end to begin.
-  return (await Promise.all([run(a), run(b)])).flatMap((times) => times.slice(1));
-}
-
-async function measure(a: Page, b: Page, bytes: number, count: number, chunkBytes: number) {
-  const bare: number[] = [];
-  const link: number[] = [];
-  for (let turn = 0; turn < turns; turn++) {
-    const given = [bytes, count, chunkBytes] as const;
-    bare.push(
-      ...(await both(a, b, (page) =>
-        page.evaluate(([n, times, chunk]) => window.linkPage.worker.exchangeBare(n, times, chunk), given),
-      )),
-    );
-    link.push(
-      ...(await both(a, b, (page) =>
-        page.evaluate(([n, times]) => window.linkPage.worker.exchangeLink(n, times), given),
-      )),
-    );
-  }
-  const [bareMs, linkMs] = [median(bare), median(link)];
-  const round = (ms: number) => Number(ms.toFixed(3));
-  return { bytes, chunkBytes, bareMs: round(bareMs), linkMs: round(linkMs), ratio: round(linkMs / bareMs) };
-}
 
 const site = await serveLinkSite();
 const results = [];
@@ -76,7 +45,7 @@ for (const name of process.argv.slice(2).length > 0 ? process.argv.slice(2) : Ob
     // A smaller frame is one message whatever the chunk size.
     for (const { bytes, count } of sizes)
       if (bytes >= chunkBytes || chunkBytes === 64 * 1024)
-        results.push({ pair: name, ...(await measure(a, b, bytes, count, chunkBytes)) });
+        results.push({ pair: name, ...(await measureExchange(a, b, { bytes, count, chunkBytes, turns })) });
     for (const page of [a, b]) await page.close();
   }
   for (const browser of browsers) await browser.close();

@@ -63,8 +63,8 @@ function isInline(dataType: DataType, bytes: number): boolean {
   return dataType === 'int64' || dataType === 'int32' || bytes < inlineBytes;
 }
 
-/** A device's whole program as one model: what `starling lower` writes. Its exchanges are extra inputs and outputs. */
-export function programGraph(program: Program, openBatch: boolean): Graph {
+/** A device's whole program as one stage; its exchanges are extra inputs and outputs. */
+export function wholeStage(program: Program): Stage {
   const inputs = [
     ...program.feeds.map(({ name }) => name),
     ...program.receives.map(({ targetName }) => targetName),
@@ -73,12 +73,16 @@ export function programGraph(program: Program, openBatch: boolean): Graph {
     ...program.sends.map(({ sourceName }) => sourceName),
     ...program.results.map(({ name }) => name),
   ];
-  const stage: Stage = {
+  return {
     level: 0,
     sends: true,
     nodes: program.stages.flatMap(({ nodes }) => nodes),
     inputs: [...new Set(inputs)],
     outputs: [...new Set(outputs)],
   };
-  return stageGraph(program, stage, openBatch);
+}
+
+/** A device's whole program as one model: what `starling lower` writes. */
+export function programGraph(program: Program, openBatch: boolean): Graph {
+  return stageGraph(program, wholeStage(program), openBatch);
 }

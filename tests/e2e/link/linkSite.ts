@@ -1,4 +1,4 @@
-/** Serves the page and the Worker of the link tests from loopback, bundled on the spot. */
+/** Serves the page and the Worker of the link tests, bundled on the spot. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -26,7 +26,7 @@ async function bundle(file: string): Promise<string> {
   throw new Error(`${file} has no bundle.`);
 }
 
-export async function serveLinkSite(): Promise<LinkSite> {
+export async function serveLinkSite(host = '127.0.0.1'): Promise<LinkSite> {
   const [page, worker] = [await bundle('./linkPage.ts'), await bundle('./linkWorker.ts')];
   const files: Record<string, readonly [string, string]> = {
     '/': ['text/html', '<!doctype html><title>link</title><script type="module" src="/page.js"></script>'],
@@ -46,10 +46,10 @@ export async function serveLinkSite(): Promise<LinkSite> {
         })
         .end(file[1]);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}/`,
+    url: `http://${host}:${port}/`,
     close: () => server.close(),
   };
 }

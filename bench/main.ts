@@ -1,0 +1,184 @@
+/**
+ * The benchmarks: one run on one machine, its controls first. Real Chromium tabs, one thread each. Prints a table and
+ * writes JSON.
+ *
+ *   npm run bench -- [--models resnet50,esrgan-slim] [--axes channels,rows] [--links unshaped,50mbit]
+ *                    [--kinds plain,one-tab,stages,two-tabs] [--runs 20] [--calm SECONDS] [--patience 3] [--json FILE|-]
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { type Browser, chromium } from '@playwright/test';
+import { chromiumOptions } from '../scripts/browserOptions.ts';
+import { isolatedNetworkPrefix } from '../scripts/isolatedNetwork.ts';
+import { exchangeControl, twoTabsControl } from './controls.ts';
+import { rounded } from './figures.ts';
+import { describeCommit, describeMachine, loadAverage, waitForCalm } from './machine.ts';
+import { measureModel, type ScenarioResult } from './measure.ts';
+import { benchModels } from './models.ts';
+import { breakdownTable, controlsText, exchangesTable, scenariosTable } from './report.ts';
+import { benchAxes, benchKinds, benchLinks, scenariosOf } from './scenarios.ts';
+import { serveBenchSite } from './site.ts';
+import { createSlowLink } from './slowLink.ts';
+import { openSubjects, type Stage } from './subject.ts';
+
+/** Set in the process that runs in a network of its own. */
+const isolatedVariable = 'STARLING_BENCH_ISOLATED';
+const calmCores = 0.15;
+const loopback = '127.0.0.1';
+
+const { values } = parseArgs({
+  options: {
+    models: { type: 'string', default: 'resnet50,esrgan-slim' },
+    axes: { type: 'string', default: benchAxes.join() },
+    links: { type: 'string', default: 'unshaped' },
+    kinds: { type: 'string', default: benchKinds.join() },
+    runs: { type: 'string', default: '20' },
+    calm: { type: 'string', default: '0' },
+    patience: { type: 'string', default: '3' },
+    json: { type: 'string', default: fileURLToPath(new URL('./results/bench.json', import.meta.url)) },
+  },
+});
+
+const tell = (what: string) => process.stderr.write(`${what}\n`);
+const models = pick('--models', values.models, benchModels, ({ id }) => id);
+const axes = pick('--axes', values.axes, benchAxes, String);
+const kinds = pick('--kinds', values.kinds, benchKinds, String);
+const links = pick('--links', values.links, Object.keys(benchLinks), String);
+
+const prefix = process.env[isolatedVariable] === undefined ? isolatedNetworkPrefix() : [];
+const [command, ...rest] = prefix;
+if (command === undefined) await main(process.env[isolatedVariable] !== undefined);
+else {
+  const env = { ...process.env, [isolatedVariable]: '1' };
+  const args = [...rest, process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  process.exitCode = spawnSync(command, args, { stdio: 'inherit', env }).status ?? 1;
+}
+
+function pick<T>(option: string, given: string, known: readonly T[], nameOf: (one: T) => string): T[] {
+  const names = given.split(',');
+  const unknown = names.find((name) => !known.some((one) => nameOf(one) === name));
+  if (unknown !== undefined) {
+    tell(`Expected ${option} out of ${known.map(nameOf).join(', ')}, got "${unknown}".`);
+    process.exit(1);
+  }
+  return known.filter((one) => names.includes(nameOf(one)));
+}
+
+async function main(isolated: boolean): Promise<void> {
+  const started = new Date();
+  await waitForCalm(calmCores, Number(values.calm) * 1000);
+  const loadBefore = loadAverage();
+  // In a network of our own, nobody else can reach the site.
+  const site = await serveBenchSite(isolated ? '0.0.0.0' : loopback, loopback);
+  const browser = await chromium.launch(chromiumOptions());
+  const slow = await slowStage(isolated, site.port);
+  const usable = links.filter((link) => (benchLinks[link] ?? null) === null || slow !== null);
+  const stage: Stage = { site, browser, slow };
+
+  const [first] = models;
+  if (first === undefined) return;
+  const controlModel = await site.plans.model(first);
+  const control = () => twoTabsControl(browser, site.pageUrl, controlModel);
+  const before = await control();
+  tell(controlsText('before', before));
+  const exchanges = await exchangeControl([browser, browser], loopback);
+  tell(exchangesTable(exchanges));
+  const slowExchanges: Record<string, readonly unknown[]> = {};
+  for (const link of usable) {
+    const megabits = benchLinks[link] ?? null;
+    if (slow === null || megabits === null) continue;
+    slow.link.setSpeed(megabits);
+    slowExchanges[link] = await exchangeControl(slow.browsers, slow.link.host);
+  }
+
+  const costs = exchanges.map(({ bytes, bareMs }) => ({ bytes, ms: bareMs }));
+  const measured: { readonly model: string; readonly title: string; readonly results: ScenarioResult[] }[] =
+    [];
+  for (const model of models) {
+    const opened = await openSubjects(
+      stage,
+      model,
+      scenariosOf(axes, usable).filter(({ kind }) => kinds.includes(kind)),
+      tell,
+    );
+    const options = {
+      runs: Number(values.runs),
+      runsPerTurn: 4,
+      calmCores,
+      patience: Number(values.patience),
+      tell,
+    };
+    const results = await measureModel(opened.subjects, costs, options);
+    await opened.close();
+    measured.push({ model: model.id, title: model.title, results });
+    tell(scenariosTable(model.title, results, before.quiet));
+  }
+  const after = await control();
+  const quiet = before.quiet && after.quiet;
+  const browserVersion = `Chromium ${browser.version()}`;
+  await browser.close();
+  for (const one of slow?.browsers ?? []) await one.close();
+  slow?.link.close();
+  await site.close();
+
+  const report = {
+    date: started.toISOString(),
+    ...describeCommit(),
+    seconds: rounded((Date.now() - started.getTime()) / 1000, 0),
+    machine: { ...describeMachine(), browser: browserVersion, loadBefore, loadAfter: loadAverage() },
+    threadsPerTab: 1,
+    controls: { twoTabs: { before, after, quiet }, exchanges, slowExchanges },
+    models: measured.map(({ results, ...model }) => ({
+      ...model,
+      results: results.map((result) => (quiet ? result : withoutRatios(result))),
+    })),
+  };
+  const text = `${JSON.stringify(report, shorter)}\n`;
+  console.log(controlsText('before', before));
+  console.log(controlsText('after', after));
+  console.log(`\n${exchangesTable(exchanges)}`);
+  for (const { title, results } of measured) {
+    console.log(`\n${scenariosTable(title, results, quiet)}`);
+    console.log(`\n${breakdownTable(results)}`);
+  }
+  if (values.json === '-') console.log(text);
+  else {
+    mkdirSync(dirname(values.json), { recursive: true });
+    writeFileSync(values.json, text);
+  }
+}
+
+/** A busy machine publishes times, which are what they are, and no ratios. */
+function withoutRatios({ whole, bound, ...result }: ScenarioResult) {
+  return {
+    ...result,
+    toPlain: null,
+    whole: whole === null ? null : { ...whole, ratio: null },
+    bound: bound === null ? null : { ...bound, ratio: null },
+  };
+}
+
+/** Times of timelines to a hundredth of a millisecond. */
+function shorter(_: string, value: unknown): unknown {
+  return typeof value === 'number' && !Number.isInteger(value) && Math.abs(value) > 0.01
+    ? rounded(value, 3)
+    : value;
+}
+
+async function slowStage(isolated: boolean, port: number): Promise<Stage['slow']> {
+  if (links.every((link) => (benchLinks[link] ?? null) === null)) return null;
+  try {
+    if (!isolated) throw new Error('network namespaces need Linux and root');
+    const link = createSlowLink();
+    const origin = `http://${link.host}:${port}`;
+    const browsers: readonly [Browser, Browser] = await link.launch(origin);
+    return { link, browsers, pageUrl: `${origin}/page/bench/page/index.html` };
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    tell(`Slow links are skipped: ${reason}.`);
+    return null;
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * Runs the opened scenarios of a model in turns, so that a busy moment of the machine hits all of them, and keeps of
+ * each the turns in which others used the machine least: that is decided by what others used, never by the result.
+ */
+import type { RunTimeline } from '../protocol/timeline.ts';
+import { breakdownOf, type DeviceBreakdown } from './breakdown.ts';
+import { type ExchangeCost, exchangeMs, median, rounded, type Spread, spreadOf } from './figures.ts';
+import { watchOthers } from './machine.ts';
+import type { PageRun } from './page/benchPage.ts';
+import type { Traffic } from './plans.ts';
+import { type Scenario, targets, titleOf } from './scenarios.ts';
+import type { Subject } from './subject.ts';
+
+export interface MeasureOptions {
+  /** Kept runs of each scenario. */
+  readonly runs: number;
+  /** Runs of one turn. */
+  readonly runsPerTurn: number;
+  /** Cores that others may use during a turn that counts as calm. */
+  readonly calmCores: number;
+  /** Turns at most, as a multiple of those that are needed. */
+  readonly patience: number;
+  readonly tell: (what: string) => void;
+}
+
+interface Turn {
+  readonly othersCores: number | null;
+  readonly runs: readonly PageRun[];
+  readonly noted: PageRun;
+}
+
+export interface ScenarioResult extends Spread {
+  readonly scenario: Scenario;
+  readonly title: string;
+  readonly relativeError: number;
+  /** Cores that others used during the kept turns: mean and largest. */
+  readonly othersCores: { readonly mean: number; readonly largest: number } | null;
+  readonly stats: RunSplit | null;
+  readonly traffic: Traffic | null;
+  /** Of stages: the same nodes as one session a device, and how much longer the stages take. */
+  readonly whole: (Spread & { readonly ratio: number }) | null;
+  /** Of the noted runs, device by device; medians. */
+  readonly devices: readonly DeviceBreakdown[];
+  /** The median noted run. */
+  readonly timeline: RunTimeline | null;
+  /** Median time over that of the plain session. */
+  readonly toPlain: number | null;
+  readonly target: number | null;
+  /** Slowest device's compute, the bare exchanges that its rounds need, and the time relative to their sum. */
+  readonly bound: { readonly computeMs: number; readonly exchangesMs: number; readonly ratio: number } | null;
+}
+
+/** Of the host, medians. */
+interface RunSplit {
+  readonly workerMs: number;
+  readonly computeMs: number;
+  readonly waitMs: number;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+  readonly rounds: number;
+}
+
+async function takeTurns(
+  subjects: readonly Subject[],
+  { runs, runsPerTurn, calmCores, patience, tell }: MeasureOptions,
+): Promise<ReadonlyMap<Subject, readonly Turn[]>> {
+  const needed = Math.ceil(runs / runsPerTurn);
+  const turns = new Map<Subject, Turn[]>(subjects.map((subject) => [subject, []]));
+  const calm = ({ othersCores }: Turn) => (othersCores ?? 0) <= calmCores;
+  const missing = () => subjects.filter((one) => (turns.get(one)?.filter(calm).length ?? 0) < needed);
+  for (let turn = 0; turn < needed * patience; turn++) {
+    // All of them, also those that have enough: what is compared is measured at the same time.
+    const left = missing();
+    if (left.length === 0) break;
+    tell(`turn ${turn + 1}: ${left.length} of ${subjects.length} scenarios need calm turns`);
+    for (const subject of subjects) {
+      subject.prepare();
+      await subject.run(1, false);
+      const others = watchOthers();
+      const measured = await subject.run(runsPerTurn, false);
+      const [noted] = await subject.run(1, true);
+      const othersCores = others();
+      if (noted !== undefined) turns.get(subject)?.push({ othersCores, runs: measured, noted });
+    }
+  }
+  return new Map(
+    [...turns].map(([subject, all]) => {
+      const sorted = [...all].sort((a, b) => (a.othersCores ?? 0) - (b.othersCores ?? 0));
+      return [subject, sorted.slice(0, needed)];
+    }),
+  );
+}
+
+export async function measureModel(
+  subjects: readonly Subject[],
+  costs: readonly ExchangeCost[],
+  options: MeasureOptions,
+): Promise<ScenarioResult[]> {
+  const turns = await takeTurns(subjects, options);
+  const results = subjects.map((subject) => resultOf(subject, turns.get(subject) ?? [], costs));
+  const plainMs = results.find(({ scenario }) => scenario.kind === 'plain')?.medianMs ?? null;
+  return results.map((result) => ({
+    ...result,
+    toPlain: plainMs === null ? null : rounded(result.medianMs / plainMs, 3),
+  }));
+}
+
+function resultOf(subject: Subject, turns: readonly Turn[], costs: readonly ExchangeCost[]): ScenarioResult {
+  const { scenario, plan, relativeError } = subject;
+  const runs = turns.flatMap((turn) => turn.runs);
+  const spread = spreadOf(runs.map(({ ms }) => ms));
+  const others = turns.flatMap(({ othersCores }) => (othersCores === null ? [] : [othersCores]));
+  const timelines = turns.flatMap(({ noted }) => noted.report?.timeline ?? []);
+  const devices = medianBreakdowns(timelines.map(breakdownOf));
+  const wholes = runs.flatMap(({ wholeMs }) => wholeMs ?? []);
+  const whole =
+    wholes.length === 0 ? null : { ...spreadOf(wholes), ratio: rounded(spread.medianMs / median(wholes), 3) };
+  const traffic = scenario.kind === 'two-tabs' || scenario.kind === 'stages' ? (plan?.traffic ?? null) : null;
+  return {
+    scenario,
+    title: titleOf(scenario),
+    relativeError: Number(relativeError.toPrecision(3)),
+    ...spread,
+    othersCores:
+      others.length === 0
+        ? null
+        : {
+            mean: rounded(others.reduce((sum, one) => sum + one, 0) / others.length),
+            largest: rounded(Math.max(...others)),
+          },
+    stats: splitOf(runs),
+    traffic,
+    whole,
+    devices,
+    timeline: [...timelines].sort((a, b) => a.totalMs - b.totalMs)[timelines.length >> 1] ?? null,
+    toPlain: null,
+    target: targets[scenario.kind] ?? null,
+    bound:
+      scenario.kind === 'two-tabs' && scenario.link === 'unshaped' && traffic !== null
+        ? boundOf(spread.medianMs, devices, traffic, costs)
+        : null,
+  };
+}
+
+function boundOf(
+  medianMs: number,
+  devices: readonly DeviceBreakdown[],
+  { bytesPerRound }: Traffic,
+  costs: readonly ExchangeCost[],
+) {
+  const computeMs = Math.max(...devices.map((device) => device.computeMs));
+  const exchangesMs = bytesPerRound.reduce((sum, bytes) => sum + exchangeMs(costs, bytes), 0);
+  return {
+    computeMs: rounded(computeMs),
+    exchangesMs: rounded(exchangesMs),
+    ratio: rounded(medianMs / (computeMs + exchangesMs), 3),
+  };
+}
+
+function splitOf(runs: readonly PageRun[]): RunSplit | null {
+  const reports = runs.flatMap(({ report }) => report ?? []);
+  if (reports.length === 0) return null;
+  const of = (pick: (report: (typeof reports)[number]) => number) => rounded(median(reports.map(pick)));
+  return {
+    workerMs: of(({ totalMs }) => totalMs),
+    computeMs: of(({ computeMs }) => computeMs),
+    waitMs: of(({ waitMs }) => waitMs),
+    sentBytes: of(({ sentBytes }) => sentBytes),
+    receivedBytes: of(({ receivedBytes }) => receivedBytes),
+    rounds: of(({ rounds }) => rounds),
+  };
+}
+
+function medianBreakdowns(runs: readonly (readonly DeviceBreakdown[])[]): DeviceBreakdown[] {
+  return (runs[0] ?? []).map((_, device) => {
+    const of = (key: keyof DeviceBreakdown) =>
+      rounded(median(runs.flatMap((one) => one[device]?.[key] ?? [])));
+    return {
+      computeMs: of('computeMs'),
+      serialiseMs: of('serialiseMs'),
+      peerMs: of('peerMs'),
+      networkMs: of('networkMs'),
+      localMs: of('localMs'),
+      tailMs: of('tailMs'),
+    };
+  });
+}

@@ -1,0 +1,53 @@
+/** What is measured for each model, as data: who computes what, and over which link. */
+import type { DivisionAxis } from '../compiler/compile.ts';
+
+export const benchAxes: readonly DivisionAxis[] = ['channels', 'rows'];
+
+/** Megabits per second both ways; null is whatever two tabs of one browser have. */
+export const benchLinks: Readonly<Record<string, number | null>> = {
+  unshaped: null,
+  '200mbit': 200,
+  '50mbit': 50,
+  '10mbit': 10,
+};
+
+export type Scenario =
+  /** The original model in one session of onnxruntime-web's public API. */
+  | { readonly kind: 'plain' }
+  /** Every shard of a plan in one tab, through the library. */
+  | { readonly kind: 'one-tab'; readonly axis: DivisionAxis; readonly numShards: number }
+  /** The stages of both devices in one Worker, against the same nodes as one session a device. */
+  | { readonly kind: 'stages'; readonly axis: DivisionAxis; readonly numShards: 2 }
+  /** One of two shards in each of two tabs, through the library. */
+  | {
+      readonly kind: 'two-tabs';
+      readonly axis: DivisionAxis;
+      readonly numShards: 2;
+      readonly link: string;
+    };
+
+export const benchKinds: readonly Scenario['kind'][] = ['plain', 'one-tab', 'stages', 'two-tabs'];
+
+/** Largest time relative to what is named in the issue; scenarios without one are not held to any. */
+export const targets: { readonly [Kind in Scenario['kind']]?: number } = { 'one-tab': 1.05, stages: 1.1 };
+
+const shardsInOneTab = [2, 4, 8];
+
+export function scenariosOf(axes: readonly DivisionAxis[], links: readonly string[]): Scenario[] {
+  return [
+    { kind: 'plain' },
+    ...axes.flatMap((axis) => [
+      ...shardsInOneTab.map((numShards) => ({ kind: 'one-tab', axis, numShards }) as const),
+      { kind: 'stages', axis, numShards: 2 } as const,
+      ...links.map((link) => ({ kind: 'two-tabs', axis, numShards: 2, link }) as const),
+    ]),
+  ];
+}
+
+export function titleOf(scenario: Scenario): string {
+  if (scenario.kind === 'plain') return 'plain session, one tab';
+  const { axis, numShards } = scenario;
+  if (scenario.kind === 'one-tab') return `all ${numShards} shards by ${axis}, one tab`;
+  if (scenario.kind === 'stages') return `stages of 2 devices by ${axis}, one Worker`;
+  return `two tabs by ${axis}, ${scenario.link}`;
+}

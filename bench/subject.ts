@@ -1,0 +1,119 @@
+/** One scenario of one model, opened and ready: what can be run again and again. */
+import type { Browser, Page } from '@playwright/test';
+import type { BenchModel } from './models.ts';
+import type { PageModel, PageRun } from './page/benchPage.ts';
+import type { BenchPlan } from './plans.ts';
+import { benchLinks, type Scenario } from './scenarios.ts';
+import type { BenchSite } from './site.ts';
+import type { SlowLink } from './slowLink.ts';
+
+export interface Subject {
+  readonly scenario: Scenario;
+  readonly plan: BenchPlan | null;
+  /** Largest difference to the original model, relative to its largest value. */
+  readonly relativeError: number;
+  /** Comes before a group of runs. */
+  prepare(): void;
+  run(count: number, timeline: boolean): Promise<PageRun[]>;
+}
+
+export interface Stage {
+  readonly site: BenchSite;
+  readonly browser: Browser;
+  /** Where links may be slow: the link, its two browsers, and the page as they see it. */
+  readonly slow: {
+    readonly link: SlowLink;
+    readonly browsers: readonly [Browser, Browser];
+    readonly pageUrl: string;
+  } | null;
+}
+
+export interface Opened {
+  readonly subjects: readonly Subject[];
+  close(): Promise<void>;
+}
+
+/** Opens the scenarios of a model, each in tabs of its own. Links share the tabs of their axis. */
+export async function openSubjects(
+  { site, browser, slow }: Stage,
+  model: BenchModel,
+  scenarios: readonly Scenario[],
+  tell: (what: string) => void,
+): Promise<Opened> {
+  const pageModel = await site.plans.model(model);
+  const pages: Page[] = [];
+  const rooms = new Map<string, Promise<{ readonly page: Page; readonly relativeError: number }>>();
+  const open = async (where: Browser, url: string): Promise<Page> => {
+    const page = await where.newPage();
+    pages.push(page);
+    await page.goto(url);
+    await page.waitForFunction(() => window.benchPage !== undefined);
+    return page;
+  };
+  const openRoom = async (plan: BenchPlan, name: string, shaped: boolean) => {
+    if (shaped && slow === null) throw new Error('There is no slow link here.');
+    const places =
+      shaped && slow !== null
+        ? slow.browsers.map((one) => [one, slow.pageUrl] as const)
+        : [0, 1].map(() => [browser, site.pageUrl] as const);
+    slow?.link.setSpeed(null);
+    const [host, other] = await Promise.all(places.map(([one, url]) => open(one, url)));
+    if (host === undefined || other === undefined) throw new Error('No page.');
+    for (const page of [host, other]) await page.evaluate((room) => window.benchPage.join(room), name);
+    await load(host, pageModel, plan);
+    await host.waitForFunction(() => window.benchPage.numReady() === 2, null, { timeout: 120_000 });
+    return {
+      page: host,
+      relativeError: await host.evaluate((given) => window.benchPage.check(given), pageModel),
+    };
+  };
+  const subjects: Subject[] = [];
+  for (const scenario of scenarios) {
+    tell(`opening ${model.id}: ${JSON.stringify(scenario)}`);
+    const plan =
+      scenario.kind === 'plain' ? null : await site.plans.plan(model, scenario.axis, scenario.numShards);
+    let page: Page;
+    let relativeError: number;
+    let prepare = () => {};
+    if (scenario.kind === 'two-tabs') {
+      const megabits = benchLinks[scenario.link] ?? null;
+      const key = `${model.id}-${scenario.axis}-${megabits === null ? 'unshaped' : 'shaped'}`;
+      const room = rooms.get(key) ?? openRoom(plan as BenchPlan, key, megabits !== null);
+      rooms.set(key, room);
+      ({ page, relativeError } = await room);
+      if (megabits !== null) prepare = () => slow?.link.setSpeed(megabits);
+    } else {
+      page = await open(browser, site.pageUrl);
+      if (scenario.kind === 'plain') {
+        relativeError = await page.evaluate((given) => window.benchPage.openPlain(given), pageModel);
+      } else if (scenario.kind === 'stages') {
+        relativeError = await page.evaluate(([given, url]) => window.benchPage.openStages(given, url), [
+          pageModel,
+          plan?.url ?? '',
+        ] as const);
+      } else {
+        const key = `${model.id}-${scenario.axis}-${scenario.numShards}-alone`;
+        await page.evaluate((room) => window.benchPage.join(room), key);
+        relativeError = await load(page, pageModel, plan as BenchPlan);
+      }
+    }
+    subjects.push({
+      scenario,
+      plan,
+      relativeError,
+      prepare,
+      run: (count, timeline) =>
+        page.evaluate(([n, noted]) => window.benchPage.run(n, noted), [count, timeline] as const),
+    });
+  }
+  return {
+    subjects,
+    async close() {
+      for (const page of pages) await page.close();
+    },
+  };
+}
+
+function load(page: Page, model: PageModel, plan: BenchPlan): Promise<number> {
+  return page.evaluate(([given, url]) => window.benchPage.load(given, url), [model, plan.url] as const);
+}
