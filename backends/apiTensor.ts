@@ -50,6 +50,10 @@ export class ApiTensor implements TensorHandle {
     return this.#feed;
   }
 
+  peek(): undefined {
+    return undefined;
+  }
+
   async read(): Promise<Tensor> {
     this.#assertHeld();
     const { dataType, dims } = this;

@@ -113,6 +113,19 @@ describe.each(['heap', 'session'] as const)('%s backend', (kind) => {
     await session.release();
   });
 
+  it('shows the elements where they lie, if at all, and reads a copy', async () => {
+    const backend = backends[kind];
+    const handle = backend.upload(wave([2, 3]));
+    const seen = handle.peek();
+    if (kind === 'heap') expect(seen).toEqual(wave([2, 3]));
+    else expect(seen).toBeUndefined();
+    const read = await handle.read();
+    seen?.data.fill(0);
+    expect(read).toEqual(wave([2, 3]));
+    if (kind === 'heap') expect(float32View(await handle.read()).every((value) => value === 0)).toBe(true);
+    handle.release();
+  });
+
   it('carries scalars and empty tensors', async () => {
     const backend = backends[kind];
     for (const dims of [[], [0, 3]]) {

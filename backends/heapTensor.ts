@@ -55,12 +55,16 @@ export class HeapTensor implements TensorHandle {
     return this.#held.value;
   }
 
-  read(): Tensor {
+  peek(): Tensor {
     this.#assertHeld();
     const { dataType, dims } = this;
-    const bytes = heapBytes(this.#module, this.#held.data, byteCount(dataType, dims));
+    return { dataType, dims, data: heapBytes(this.#module, this.#held.data, byteCount(dataType, dims)) };
+  }
+
+  read(): Tensor {
+    const tensor = this.peek();
     // slice() of a view of shared memory copies into memory of its own, which may be transferred.
-    return { dataType, dims, data: bytes.slice() };
+    return { ...tensor, data: tensor.data.slice() };
   }
 
   release(): void {

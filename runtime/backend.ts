@@ -10,6 +10,8 @@ export interface TensorHandle {
   readonly dims: readonly number[];
   /** Copies the elements out (asynchronous because a GPU answers later). */
   read(): Promise<Tensor> | Tensor;
+  /** The elements where they lie, good until the next call into the engine; undefined where they cannot be seen. */
+  peek(): Tensor | undefined;
   /** Gives the memory back; every handle is released exactly once by whoever holds it. */
   release(): void;
 }

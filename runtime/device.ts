@@ -359,7 +359,7 @@ export class Device {
   #sendResult(epoch: Epoch, run: number, result: Result, tensor: Tensor): Promise<void> {
     const host = epoch.placement.devices.indexOf(epoch.placement.host);
     if (!this.#isSelf(epoch, host)) return this.#send(epoch, host, 'output', run, result.id, tensor);
-    this.#collect(run, result.id, tensor, true);
+    this.#collect(run, result.id, { ...tensor, data: tensor.data.slice() }, true);
     return Promise.resolve();
   }
 

@@ -14,6 +14,7 @@ import { type DeviceRecord, TimelineRecorder } from './timelineRecorder.ts';
 import { ValueStore } from './valueStore.ts';
 import { yieldToMessages } from './yieldToMessages.ts';
 
+/** What gets a tensor copies it before it returns: its bytes may lie in the engine's memory. */
 export interface Deliveries {
   /** Resolves when the frame is with the channel. */
   sendTransfer(run: number, transfer: Transfer, tensor: Tensor): Promise<void>;
@@ -273,7 +274,7 @@ export class Executor {
     const results = this.program.results.filter((result) => result.name === name);
     const handle = run.store.get(name);
     if (handle === undefined || sends.length + results.length === 0) return;
-    const tensor = await handle.read();
+    const tensor = handle.peek() ?? (await handle.read());
     const { deliveries } = this.#options;
     const leave = (kind: 'tensor' | 'output', id: number, sent: Promise<void>) => {
       run.outgoing--;

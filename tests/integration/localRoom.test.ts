@@ -1,4 +1,4 @@
-/** The timeline of a run over several devices: every stage and every transfer of the lowered programs is in it. */
+/** Runs over several devices in one process: outputs of their own, and a timeline that holds every stage and transfer of the lowered programs. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { compileModel } from '../../compiler/compile.ts';
@@ -30,6 +30,15 @@ function openRoom(placement: Placement): Promise<LocalRoom> {
 }
 
 const inputs = { picture: float32Tensor([1, 3, side, side], testPicture(1)) };
+
+it('gives outputs of their own: a later run does not change them', async () => {
+  const room = await openRoom([[0, 1], [2]]);
+  const { outputs: before } = await room.run(inputs);
+  const kept = Object.values(before).map(({ data }) => data.slice());
+  await room.run({ picture: float32Tensor([1, 3, side, side], testPicture(2)) });
+  expect(Object.values(before).map(({ data }) => data)).toEqual(kept);
+  await room.close();
+});
 
 describe('timeline', () => {
   it('is not made where nobody asked for it', async () => {
