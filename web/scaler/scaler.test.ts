@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { StarlingError } from '../../protocol/errors.ts';
 import { createScaler } from './scaler.ts';
-import type { ScalerOptions } from './scalerApi.ts';
+import type { Decision, ScalerOptions } from './scalerApi.ts';
+import type { WindowReport } from './setting.ts';
 import { type LatencyCurve, SimulatedPool, type SimulatedRun } from './testing/simulatedPool.ts';
 import { VirtualClock } from './testing/virtualClock.ts';
 
@@ -126,6 +127,24 @@ describe('createScaler', () => {
     expect(pool.size).toBe(3);
     expect(scaler.stats().decision.setting.instances).toBe(3);
     expect(scaler.stats().decision.phase).toBe('hold');
+  });
+
+  it('measures nothing across a moment at which the clock was set back', async () => {
+    const reports: WindowReport[] = [];
+    const onDecision = ({ report }: Decision) => {
+      if (report !== null) reports.push(report);
+    };
+    const { clock, press } = scalerOn(affine, { onDecision });
+    press(200);
+    for (let i = 0; i < 20; i++) {
+      await clock.advance(777);
+      clock.jump(-100_000);
+    }
+    expect(reports.length).toBeGreaterThan(10);
+    for (const { p95Ms, throughput } of reports) {
+      expect(p95Ms).toBeGreaterThanOrEqual(12);
+      expect(throughput).toBeLessThan(1_000);
+    }
   });
 
   it('measures again when devices change', async () => {
