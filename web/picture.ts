@@ -8,6 +8,17 @@ import type { Planes } from './tiles.ts';
  * Throws IMAGE_UNREADABLE.
  */
 export async function decodePicture(blob: Blob): Promise<Planes> {
+  return toPlanes(await decode(blob, (bitmap) => bitmap));
+}
+
+/** The same as RGBA bytes of the given size, whatever the picture's own. Throws IMAGE_UNREADABLE. */
+export function decodeScaled(blob: Blob, width: number, height: number): Promise<ImageData> {
+  return decode(blob, () => ({ width, height }));
+}
+
+type Size = Pick<ImageData, 'width' | 'height'>;
+
+async function decode(blob: Blob, sizeOf: (bitmap: Size) => Size): Promise<ImageData> {
   let bitmap: ImageBitmap;
   try {
     bitmap = await createImageBitmap(blob, { imageOrientation: 'from-image' });
@@ -18,20 +29,21 @@ export async function decodePicture(blob: Blob): Promise<Planes> {
     );
   }
   try {
-    const { width, height } = bitmap;
-    if (width * height > limits.imagePixels) {
+    if (bitmap.width * bitmap.height > limits.imagePixels) {
       throw new StarlingError(
         'IMAGE_UNREADABLE',
-        `The picture has ${width} x ${height} pixels; at most ${limits.imagePixels} are taken. Use a smaller one.`,
+        `The picture has ${bitmap.width} x ${bitmap.height} pixels; at most ${limits.imagePixels} are taken. Use a smaller one.`,
       );
     }
+    const { width, height } = sizeOf(bitmap);
     const context = canvasOf(width, height).getContext('2d', { willReadFrequently: true });
     if (context === null)
       throw new StarlingError('IMAGE_UNREADABLE', 'This browser gives no canvas to draw on.');
     context.fillStyle = '#fff';
     context.fillRect(0, 0, width, height);
-    context.drawImage(bitmap, 0, 0);
-    return toPlanes(context.getImageData(0, 0, width, height));
+    context.imageSmoothingQuality = 'high';
+    context.drawImage(bitmap, 0, 0, width, height);
+    return context.getImageData(0, 0, width, height);
   } finally {
     bitmap.close();
   }

@@ -9,6 +9,7 @@ import { privateRoom, readAddress, roomAddress } from './address.ts';
 import { byId } from './createElement.ts';
 import { createDevicesPanel } from './devicesPanel.ts';
 import { createMessages } from './messages.ts';
+import { createModelPanel } from './modelPanel.ts';
 import { showNotices } from './notices.ts';
 import { showRoomPanel } from './roomPanel.ts';
 import { createWorkspace } from './workspace.ts';
@@ -29,7 +30,25 @@ const devicesPanel = createDevicesPanel(byId('devices'));
 
 let current: Membership;
 const workerRestarts = new WorkerRestarts(systemClock);
-const workspace = createWorkspace(byId('workspace'), { messages, session: () => current.session });
+const modelPanel = createModelPanel(byId('model'), {
+  messages,
+  room: () => current.room,
+  onOpen() {
+    workspace.reset();
+    byId('workspace').hidden = true;
+  },
+  onSession: (session) => take({ room: current.room, session }),
+  onClose(replaced) {
+    byId('workspace').hidden = false;
+    if (replaced)
+      take({ room: current.room, session: current.room.then((joined) => joined.load(address.plan)) });
+  },
+});
+const workspace = createWorkspace(byId('workspace'), {
+  messages,
+  session: () => current.session,
+  claim: (file) => modelPanel.take(file),
+});
 showRoomPanel(byId('room'), {
   room: address.room,
   link: roomAddress(location.href, address.room, address.secret),
@@ -57,15 +76,18 @@ function enter(): void {
     backend: address.backend,
     threads: address.threads ?? undefined,
   });
-  const own: Membership = { room, session: room.then((joined) => joined.load(address.plan)) };
-  current = own;
-  globalThis.starling = own;
+  take({ room, session: room.then((joined) => joined.load(address.plan)) });
   room.then(showRoom, (thrown: unknown) =>
     showNotices(byId('notices'), surroundings, `nothing: ${StarlingError.from(thrown, 'INTERNAL').message}`),
   );
-  own.session.catch((thrown: unknown) => {
-    // Of a room that was left and joined again, enough has been said.
-    if (current === own) messages.error(thrown);
+}
+
+function take(next: Membership): void {
+  current = next;
+  globalThis.starling = next;
+  next.session.catch((thrown: unknown) => {
+    // Of a room or a plan that is not the page's any more, enough has been said.
+    if (current === next) messages.error(thrown);
   });
 }
 
@@ -88,7 +110,9 @@ function showRoom(joined: Room): void {
     const again = workerRestarts.allow(reason);
     const sentence = again ? `${reason.message} A new one takes its place.` : reason.message;
     messages.error(new StarlingError(reason.code, sentence));
-    if (again) enter();
+    if (!again) return;
+    modelPanel.close();
+    enter();
   });
   show();
 }

@@ -8,6 +8,7 @@ import { createComparePanel } from './comparePanel.ts';
 import { type CompareView, createCompareView, fitsCanvas } from './compareView.ts';
 import { createElement } from './createElement.ts';
 import { showFigures } from './figures.ts';
+import { createFilePicker } from './filePicker.ts';
 import type { Messages } from './messages.ts';
 import { samplePicture } from './samplePicture.ts';
 import { plural } from './sentences.ts';
@@ -16,15 +17,22 @@ export interface WorkspaceOptions {
   readonly messages: Messages;
   /** The loaded plan; a picture that is chosen earlier waits for it. Another promise where the room was joined anew. */
   session(): Promise<Session>;
+  /** Whether a file that was dropped, pasted or chosen is somebody else's: a model, or its inputs. */
+  claim(file: File): boolean;
 }
 
 export interface Workspace {
   open(file: Blob, name: string): Promise<void>;
   /** One line below the picture, for what happens to the run. */
   tell(sentence: string): void;
+  /** Ends what is going on and shows the beginning again. */
+  reset(): void;
 }
 
-export function createWorkspace(root: HTMLElement, { messages, session }: WorkspaceOptions): Workspace {
+export function createWorkspace(
+  root: HTMLElement,
+  { messages, session, claim }: WorkspaceOptions,
+): Workspace {
   const input = createElement('input', {
     type: 'file',
     accept: 'image/*',
@@ -37,6 +45,18 @@ export function createWorkspace(root: HTMLElement, { messages, session }: Worksp
     { type: 'button', class: 'quiet', id: 'sample' },
     'Try a small sample',
   );
+  const model = createFilePicker({
+    id: 'model-file',
+    label: 'Choose a model',
+    accept: '.onnx',
+    quiet: true,
+    onFile: (file) => {
+      if (!claim(file)) {
+        const sentence = `"${file.name}" is no .onnx file; export your model to ONNX first.`;
+        messages.error(new StarlingError('MODEL_UNREADABLE', sentence));
+      }
+    },
+  });
   const drop = createElement(
     'div',
     { class: 'drop' },
@@ -46,7 +66,12 @@ export function createWorkspace(root: HTMLElement, { messages, session }: Worksp
       { class: 'hint' },
       'It becomes four times as wide and as high. It never leaves your devices.',
     ),
-    createElement('div', { class: 'actions' }, input, choose, sample),
+    createElement(
+      'p',
+      { class: 'hint' },
+      'Or drop a model of your own, an .onnx file: all devices run it together.',
+    ),
+    createElement('div', { class: 'actions' }, input, choose, sample, model),
   );
   const stage = createElement('div', { class: 'stage' }, drop);
   const bar = createElement('progress', { max: 1, value: 0, 'aria-label': 'Tiles done' });
@@ -141,7 +166,7 @@ export function createWorkspace(root: HTMLElement, { messages, session }: Worksp
 
   const take = (files: FileList | undefined | null) => {
     const file = files?.[0];
-    if (file !== undefined) void open(file, file.name);
+    if (file !== undefined && !claim(file)) void open(file, file.name);
   };
   input.addEventListener('change', () => {
     take(input.files);
@@ -169,6 +194,7 @@ export function createWorkspace(root: HTMLElement, { messages, session }: Worksp
   reset();
   return {
     open,
+    reset,
     tell(sentence) {
       if (!progress.hidden) line.textContent = sentence;
     },

@@ -1,5 +1,5 @@
 /** NumPy's .npy files, read and written: one array of fixed-size numbers. Pure, for Node and the browser. */
-import { StarlingError } from '../protocol/errors.ts';
+import { StarlingError } from './errors.ts';
 
 /** NumPy's type codes by onnxruntime's names. */
 const typeCodes = {
