@@ -15,18 +15,17 @@ export async function isBatchOpen(model: Model, backend: Backend): Promise<boole
   const ends = [...graph.inputs, ...graph.outputs];
   const [batch] = graph.inputs[0]?.shape ?? [];
   if (typeof batch !== 'number' || ends.some(({ shape }) => shape?.[0] !== batch)) return false;
-  const opened = openBatch(model);
   const [first, second] = [profileFeeds(graph.inputs, 1), profileFeeds(graph.inputs, 2)];
   const both = new Map(
     [...first].map(([name, tensor]) => [name, joined(tensor, second.get(name) ?? tensor)]),
   );
   try {
-    const together = await run(backend, opened, both);
-    const apart = [await run(backend, opened, first), await run(backend, opened, second)];
+    const [together, a, b] = await runInTurn(backend, openBatch(model), [both, first, second]);
     return graph.outputs.every(({ name }) => {
-      const whole = together.get(name);
-      const [a, b] = apart.map((outputs) => outputs.get(name));
-      return whole !== undefined && a !== undefined && b !== undefined && agree(whole, joined(a, b));
+      const [whole, one, other] = [together?.get(name), a?.get(name), b?.get(name)];
+      return (
+        whole !== undefined && one !== undefined && other !== undefined && agree(whole, joined(one, other))
+      );
     });
   } catch (thrown) {
     if (thrown instanceof StarlingError) return false;
@@ -50,24 +49,32 @@ export function openBatch(model: Model): Model {
   return { ...model, graph };
 }
 
-async function run(
+/** One session, run with one set of inputs after the other. */
+async function runInTurn(
   backend: Backend,
   model: Model,
-  feeds: ReadonlyMap<string, Tensor>,
-): Promise<ReadonlyMap<string, Tensor>> {
+  feeds: readonly ReadonlyMap<string, Tensor>[],
+): Promise<ReadonlyMap<string, Tensor>[]> {
   const session = await backend.createSession(saveModel(model).bytes);
-  const inputs = new Map([...feeds].map(([name, tensor]) => [name, backend.upload(tensor)]));
+  const results: Map<string, Tensor>[] = [];
   try {
-    const outputs = new Map<string, Tensor>();
-    for (const [name, handle] of await session.run(inputs)) {
-      outputs.set(name, await handle.read());
-      handle.release();
+    for (const feed of feeds) {
+      const inputs = new Map([...feed].map(([name, tensor]) => [name, backend.upload(tensor)]));
+      const outputs = new Map<string, Tensor>();
+      try {
+        for (const [name, handle] of await session.run(inputs)) {
+          outputs.set(name, await handle.read());
+          handle.release();
+        }
+      } finally {
+        for (const handle of inputs.values()) handle.release();
+      }
+      results.push(outputs);
     }
-    return outputs;
   } finally {
-    for (const handle of inputs.values()) handle.release();
     await session.release();
   }
+  return results;
 }
 
 function joined(a: Tensor, b: Tensor): Tensor {

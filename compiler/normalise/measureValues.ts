@@ -10,6 +10,22 @@ export const measureValues: Pass = async (model, { backend }) => {
   return { ...model, graph: withMeasured(model.graph, profile) };
 };
 
+/** The same where the passes since the last measuring left something unknown or constant; a profiling run is not cheap. */
+export const measureWhatIsNew: Pass = async (model, context) =>
+  isMeasured(model.graph) ? model : measureValues(model, context);
+
+function isMeasured(graph: Graph): boolean {
+  const ends = new Map(graph.outputs.map((output) => [output.name, output]));
+  const known = (name: string) => {
+    const shape = (graph.values.get(name) ?? ends.get(name))?.shape;
+    return name === '' || shape?.every((dim) => typeof dim === 'number') === true;
+  };
+  return graph.nodes.every(({ inputs, outputs }) => {
+    const constant = inputs.every((name) => name === '' || graph.initializers.has(name));
+    return outputs.every(known) && !constant;
+  });
+}
+
 function withMeasured(graph: Graph, { values, constants }: Profile): Graph {
   const outputs = new Set(graph.outputs.map((output) => output.name));
   const initializers = new Map(graph.initializers);

@@ -10,7 +10,7 @@ import { constantNodesToInitializers } from './constantNodes.ts';
 import { fixInputShapes } from './fixInputShapes.ts';
 import { foldBatchNormalization } from './foldBatchNormalization.ts';
 import { liftOpset } from './liftOpset.ts';
-import { measureValues } from './measureValues.ts';
+import { measureValues, measureWhatIsNew } from './measureValues.ts';
 import { openReshapes } from './openReshapes.ts';
 import type { Pass } from './pass.ts';
 import { raiseToSeven } from './raiseToSeven.ts';
@@ -46,7 +46,7 @@ const passes: readonly Pass[] = [
   removeIdentities,
   foldBatchNormalization,
   removeUnused,
-  measureValues,
+  measureWhatIsNew,
   openReshapes,
   removeUnused,
 ];
