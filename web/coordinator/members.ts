@@ -1,6 +1,6 @@
 /**
  * Questions about the other devices of a room, answered from what they last said: who may hold shards, whether
- * a placement still stands, whose turn it is to be host. Pure functions; the decisions are in coordinator.ts.
+ * a placement still stands, whose turn it is to be host. Pure functions; the decisions are in decisions.ts.
  */
 import type { DeviceStatus, ErrorMessage, Placement } from '../../protocol/roomMessages.ts';
 import type { Candidate } from '../placement.ts';
