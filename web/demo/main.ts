@@ -104,7 +104,7 @@ function showRoom(joined: Room): void {
   joined.on('run', (event) => tellOfRun(event));
   joined.on('signaling', ({ state, message }) => {
     if (state === 'reconnecting') messages.error(new StarlingError('SIGNALING_UNREACHABLE', message));
-    else messages.clear();
+    else messages.clear('SIGNALING_UNREACHABLE');
   });
   joined.on('left', ({ reason }) => {
     const again = workerRestarts.allow(reason);
