@@ -5,6 +5,7 @@
 
 import type { Graph } from '../graph/graph.ts';
 import { loadModel } from '../graph/load.ts';
+import type { CompileStep, DivisionAxis, PixelOptions } from '../protocol/compileChoices.ts';
 import { sha256Hex } from '../protocol/sha256.ts';
 import type { Backend } from '../runtime/backend.ts';
 import { lower } from '../runtime/lower/lower.ts';
@@ -15,13 +16,11 @@ import { divideByChannels } from './divide/divideChannels.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
 import { divideByRows } from './divide/divideRows.ts';
 import { normaliseModel } from './normalise/normaliseModel.ts';
-import { type PixelOptions, pixelEnds } from './pixels.ts';
+import { pixelEnds } from './pixels.ts';
 import { emitPlan, type PlanFiles } from './plan/emitPlan.ts';
 import { receptiveRadius } from './plan/receptiveRadius.ts';
 
-export type CompileStep = 'load' | 'normalise' | 'divide' | 'lower' | 'emit';
-/** `auto` takes whatever is predicted to be fastest for the given devices and link. */
-export type DivisionAxis = 'channels' | 'rows' | 'auto';
+export type { CompileStep, DivisionAxis } from '../protocol/compileChoices.ts';
 
 export interface CompileOptions {
   readonly name: string;

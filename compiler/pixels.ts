@@ -5,18 +5,10 @@
 import type { Attribute, Model, Node, ValueInfo } from '../graph/graph.ts';
 import { renameReads } from '../graph/rename.ts';
 import { float32Tensor, type Tensor } from '../graph/tensor.ts';
+import type { PixelOptions } from '../protocol/compileChoices.ts';
 import { StarlingError } from '../protocol/errors.ts';
 
-export interface PixelOptions {
-  /** What the model's float input is of a pixel 0..255: (pixel / scale - mean) / std. */
-  readonly input?: {
-    readonly scale: number;
-    readonly mean?: readonly number[];
-    readonly std?: readonly number[];
-  };
-  /** The model's output times this is a pixel; rounded and clamped to 0..255. */
-  readonly output?: { readonly scale: number };
-}
+export type { PixelOptions } from '../protocol/compileChoices.ts';
 
 class Ends {
   readonly nodes: Node[] = [];

@@ -50,6 +50,8 @@ export class FileTransfer {
   readonly #asked = new Map<number, Asked>();
   /** Questions of each peer that are being answered. */
   readonly #serving = new Map<string, number>();
+  /** The end of the last file of each peer; never rejects. */
+  readonly #lastFile = new Map<string, Promise<unknown>>();
   #nextId = 1;
 
   constructor(options: FileTransferOptions) {
@@ -84,10 +86,22 @@ export class FileTransfer {
   }
 
   /**
-   * A file by its hash, checked; null where the peer has not got it.
+   * A file by its hash, checked; null where the peer has not got it. A peer is asked for one file after the other:
+   * it answers so many questions at once only.
    * Rejects PEER_LOST, MESSAGE_TOO_LARGE, MESSAGE_INVALID or HASH_MISMATCH.
    */
-  async fetch(
+  fetch(peer: string, sha256: string, options: FetchFileOptions): Promise<Uint8Array | null> {
+    const before = this.#lastFile.get(peer) ?? Promise.resolve();
+    const file = before.then(() => this.#fetch(peer, sha256, options));
+    const end = file.catch(() => undefined);
+    this.#lastFile.set(peer, end);
+    void end.then(() => {
+      if (this.#lastFile.get(peer) === end) this.#lastFile.delete(peer);
+    });
+    return file;
+  }
+
+  async #fetch(
     peer: string,
     sha256: string,
     { path, maxBytes, onBytes }: FetchFileOptions,

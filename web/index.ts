@@ -1,10 +1,11 @@
 /** The public API of `starling-inference`: join a room, load a plan, run it over the devices that are there. */
 
 export type { BackendInfo, BackendKind } from '../protocol/backendInfo.ts';
+export type { CompileStep, DivisionAxis, PixelOptions } from '../protocol/compileChoices.ts';
 export { type ErrorCode, errorCodes, StarlingError } from '../protocol/errors.ts';
 export type { RunTimeline, StageSpan, TransferKind, TransferSpan } from '../protocol/timeline.ts';
 export type { PlanSummary, PlanValue, RunStats } from '../workers/api.ts';
-export type { CompileStep, DivisionAxis, ModelSignature, PixelOptions } from '../workers/compileApi.ts';
+export type { ModelSignature } from '../workers/compileApi.ts';
 export type { RunEvent } from './coordinator/coordinator.ts';
 export type { DeviceView } from './deviceView.ts';
 export {

@@ -4,11 +4,12 @@
  */
 import * as v from 'valibot';
 import type { BackendInfo, BackendKind, WasmBase } from '../protocol/backendInfo.ts';
+import type { CompileStep } from '../protocol/compileChoices.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import { heldPlanAddress } from '../protocol/heldPlan.ts';
 import { limits } from '../protocol/limits.ts';
 import { RoomMessage } from '../protocol/roomMessages.ts';
-import type { CompileStep, CompileWishes } from '../workers/compileApi.ts';
+import type { CompileWishes } from '../workers/compileApi.ts';
 import { systemClock } from './clock.ts';
 import { Coordinator, type RunEvent } from './coordinator/coordinator.ts';
 import { defaultWasmBase } from './defaultWasmBase.ts';

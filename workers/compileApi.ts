@@ -2,12 +2,9 @@
  * What a page may ask of the Worker that compiles a model; both ends of the comlink boundary import these types.
  * The Worker is ended afterwards, which gives its memory back, and to call a compilation off.
  */
-import type { CompileOptions, CompileStep } from '../compiler/compile.ts';
 import type { ValueInfo } from '../graph/graph.ts';
 import type { WasmBase } from '../protocol/backendInfo.ts';
-
-export type { CompileStep, DivisionAxis } from '../compiler/compile.ts';
-export type { PixelOptions } from '../compiler/pixels.ts';
+import type { CompileStep, DivisionAxis, PixelOptions } from '../protocol/compileChoices.ts';
 
 /** A model before it is compiled: open lengths are names or null, and so are whole shapes that its file leaves out. */
 export interface ModelSignature {
@@ -16,7 +13,16 @@ export interface ModelSignature {
   readonly outputs: readonly ValueInfo[];
 }
 
-export type CompileWishes = Pick<CompileOptions, 'name' | 'numShards' | 'axis' | 'shapes' | 'pixels'>;
+/** Those of compileModel's options that cross the boundary. */
+export interface CompileWishes {
+  readonly name: string;
+  readonly numShards: number;
+  readonly axis: DivisionAxis;
+  /** Turns pictures into 8-bit inputs and outputs. */
+  readonly pixels?: PixelOptions;
+  /** Shapes of inputs that the model leaves open. */
+  readonly shapes?: Readonly<Record<string, readonly number[]>>;
+}
 
 export interface CompileApi {
   /** Reads the model. Rejects MODEL_UNREADABLE, MODEL_UNSUPPORTED or GRAPH_INVALID. */

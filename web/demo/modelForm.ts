@@ -1,5 +1,6 @@
 /** What a person may choose before a model is compiled: shards, axis, and the lengths that the model leaves open. */
-import type { CompileWishes, DivisionAxis, ModelSignature } from '../../workers/compileApi.ts';
+import type { DivisionAxis } from '../../protocol/compileChoices.ts';
+import type { CompileWishes, ModelSignature } from '../../workers/compileApi.ts';
 import { createElement } from './createElement.ts';
 import { openLengths, shapesOf } from './openLengths.ts';
 

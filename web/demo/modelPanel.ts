@@ -1,7 +1,8 @@
 /** A person's own model on the page, from the dropped file to its outputs: options, compiling, inputs, runs. */
+
+import type { CompileStep } from '../../protocol/compileChoices.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { limits } from '../../protocol/limits.ts';
-import type { CompileStep } from '../../workers/compileApi.ts';
 import type { ModelProgress, Room } from '../room.ts';
 import type { RunReport, Session } from '../session.ts';
 import type { OutputTensor } from '../tensors.ts';

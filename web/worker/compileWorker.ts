@@ -1,9 +1,10 @@
 /** A model in a Worker of its own: read, then compiled. Closing it ends the Worker and gives its memory back. */
 import * as Comlink from 'comlink';
 import type { WasmBase } from '../../protocol/backendInfo.ts';
+import type { CompileStep } from '../../protocol/compileChoices.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Packed } from '../../protocol/wireError.ts';
-import type { CompileApi, CompileStep, CompileWishes, ModelSignature } from '../../workers/compileApi.ts';
+import type { CompileApi, CompileWishes, ModelSignature } from '../../workers/compileApi.ts';
 import { watchWorker } from './workerCalls.ts';
 
 export interface OpenModel {

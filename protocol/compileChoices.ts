@@ -1,0 +1,17 @@
+/** What whoever has a model compiled may choose and is told: the command line, and a page that asks its Worker. */
+
+export type CompileStep = 'load' | 'normalise' | 'divide' | 'lower' | 'emit';
+
+/** `auto` takes whatever is predicted to be fastest for the given devices and link. */
+export type DivisionAxis = 'channels' | 'rows' | 'auto';
+
+export interface PixelOptions {
+  /** What the model's float input is of a pixel 0..255: (pixel / scale - mean) / std. */
+  readonly input?: {
+    readonly scale: number;
+    readonly mean?: readonly number[];
+    readonly std?: readonly number[];
+  };
+  /** The model's output times this is a pixel; rounded and clamped to 0..255. */
+  readonly output?: { readonly scale: number };
+}
