@@ -169,6 +169,36 @@ test('a Worker that dies is started anew, and its device is back in the room', a
   await expect(b.locator('.message')).toHaveCount(0);
 });
 
+test('the element joins again with a new Worker', async ({ page }) => {
+  await page.goto(`${site.url}/library/element.html`);
+  const ready = page.locator('starling-session[state="ready"]');
+  await page.evaluate(async () => {
+    await customElements.whenDefined('starling-session');
+    const element = document.createElement('starling-session');
+    element.setAttribute('plan', '/plan/plan.json');
+    element.setAttribute('room', 'element dies');
+    element.setAttribute('signaling', '/');
+    const codes: string[] = [];
+    Object.assign(element, { codes });
+    element.addEventListener('starling-error', (event) => {
+      codes.push((event as CustomEvent<{ error: { code: string } }>).detail.error.code);
+    });
+    document.body.append(element);
+  });
+  await expect(ready).toBeVisible({ timeout: 30_000 });
+  const [first] = page.workers();
+  await first?.evaluate(() => {
+    setTimeout(() => {
+      throw new Error('out of breath');
+    });
+  });
+  const codes = () =>
+    page.evaluate(() => (document.querySelector('starling-session') as { codes?: string[] } | null)?.codes);
+  await expect.poll(codes).toEqual(['WORKER_DIED']);
+  await expect(ready).toBeVisible({ timeout: 30_000 });
+  expect(page.workers()).not.toContain(first);
+});
+
 /** Put before the Worker's script: on demand, the next call out of the wasm code traps there. */
 const trapHook = `
 const wrapped = (imports) => Object.fromEntries(Object.entries(imports).map(([space, entries]) => [space,
