@@ -137,7 +137,7 @@ describe('createScaler', () => {
     const { clock, press } = scalerOn(affine, { onDecision });
     press(200);
     for (let i = 0; i < 20; i++) {
-      await clock.advance(777);
+      await clock.advance(2_777);
       clock.jump(-100_000);
     }
     expect(reports.length).toBeGreaterThan(10);

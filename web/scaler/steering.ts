@@ -51,6 +51,7 @@ export class Steering {
   #windows = 0;
   #missedWindows = 0;
   #closed = false;
+  #lastAt = Number.NEGATIVE_INFINITY;
 
   /** Throws USAGE for limits or an objective that make no sense. */
   constructor(options: SteeringOptions) {
@@ -100,13 +101,16 @@ export class Steering {
   /** A batch that was started in `era` was answered. */
   add(batch: ServedBatch, era: number): void {
     if (era !== this.#era || this.#closed) return;
-    if (!(batch.serviceMs >= 0)) {
-      // The clock was set back: nothing that spans this moment can be measured.
+    const now = this.#options.clock.now();
+    const wasSetBack = now < this.#lastAt || !(batch.serviceMs >= 0);
+    this.#lastAt = now;
+    if (wasSetBack) {
+      // Nothing that spans the moment at which the clock was set back can be measured.
       this.#beginEra();
       return;
     }
     const { p95Ms } = this.#context.objective;
-    const report = this.#window.add(batch, p95Ms, this.#options.clock.now());
+    const report = this.#window.add(batch, p95Ms, now);
     if (report === null) return;
     this.#windows++;
     if (report.p95Ms > p95Ms) this.#missedWindows++;
