@@ -49,7 +49,10 @@ export const dropped: Corruption = (tensor) =>
     ? { ...tensor, data: new Uint8Array(tensor.data.byteLength) }
     : undefined;
 
-/** Exchanges the two features (indices along `axis`) whose means lie furthest apart. */
+/**
+ * Exchanges the last feature (index along `axis`) and the one whose mean lies furthest from its own. The last, because of a
+ * fused projection to queries, keys and values the receiver reads all but the first.
+ */
 export function swappedFeatures(axis: number): Corruption {
   return (tensor) => {
     const length = tensor.dims[axis] ?? 1;
@@ -64,10 +67,12 @@ export function swappedFeatures(axis: number): Corruption {
       }
       return sum;
     });
-    const [low, high] = [means.indexOf(Math.min(...means)), means.indexOf(Math.max(...means))];
-    if (low === high || means[low] === means[high]) return undefined;
+    const last = length - 1;
+    const distances = means.map((mean) => Math.abs(mean - (means[last] ?? 0)));
+    const other = distances.indexOf(Math.max(...distances));
+    if (distances[other] === 0) return undefined;
     for (let i = 0; i < outer; i++) {
-      const [a, b] = [(i * length + low) * inner, (i * length + high) * inner];
+      const [a, b] = [(i * length + last) * inner, (i * length + other) * inner];
       const kept = values.slice(a, a + inner);
       values.copyWithin(a, b, b + inner);
       values.set(kept, b);

@@ -5,20 +5,24 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { EntryResult } from './verifyEntry.ts';
 
-interface Head {
+interface Named {
   readonly name: string;
   readonly passed: boolean;
-  readonly seconds: number;
 }
 
-export type Entry =
-  | (Head & { readonly kind: 'division' } & EntryResult)
-  | (Head & { readonly kind: 'control'; readonly relativeError: number })
-  | (Head & { readonly kind: 'error'; readonly error: string });
+export type Measured =
+  | (Named & { readonly kind: 'division' } & EntryResult)
+  | (Named & { readonly kind: 'control'; readonly relativeError: number })
+  | (Named & { readonly kind: 'error'; readonly error: string });
+
+export type Entry = Measured & {
+  readonly seconds: number;
+  /** That was measured, and when. */
+  readonly commit: string;
+  readonly date: string;
+};
 
 export interface Results {
-  readonly date: string;
-  readonly commit: string;
   readonly tolerance: number;
   readonly entries: readonly Entry[];
 }
@@ -37,11 +41,16 @@ export function currentCommit(): string {
   return git('rev-parse', 'HEAD').out;
 }
 
-/** Entries of an earlier, interrupted call on the same code; none where anything has changed since. */
-export function resumeFrom(path: string): readonly Entry[] {
+export function readResults(path: string): readonly Entry[] {
   if (!existsSync(path)) return [];
-  const { commit, entries } = JSON.parse(readFileSync(path, 'utf8')) as Results;
-  return git('diff', '--quiet', commit, '--', ...sources).ok ? entries : [];
+  return (JSON.parse(readFileSync(path, 'utf8')) as Results).entries;
+}
+
+/** Those that were measured on the code as it is now. */
+export function upToDate(entries: readonly Entry[]): readonly Entry[] {
+  const commits = [...new Set(entries.map(({ commit }) => commit))];
+  const same = new Set(commits.filter((commit) => git('diff', '--quiet', commit, '--', ...sources).ok));
+  return entries.filter(({ commit }) => same.has(commit));
 }
 
 export function writeResults(path: string, { entries, ...head }: Results): void {

@@ -4,6 +4,8 @@
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { formatCount, formatTable } from '../../cli/table.ts';
 import { hasShared } from '../support/shared.ts';
@@ -12,11 +14,15 @@ import { controlled, controlsOf, runControl } from './controls.ts';
 import { entryName, type MatrixPlan, matrix, placementKinds, placementOf } from './matrix.ts';
 import { type VerifyModel, verifyModels } from './models.ts';
 import { type Original, openOriginal } from './original.ts';
-import { currentCommit, type Entry, resumeFrom, writeResults } from './results.ts';
+import { currentCommit, type Entry, type Measured, readResults, upToDate, writeResults } from './results.ts';
 import { tolerance, verifyEntry } from './verifyEntry.ts';
 
 const seed = 1;
 const commit = currentCommit();
+
+// The collector does not see how large a wasm heap is: left alone it keeps dozens of them.
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
 
 const { values } = parseArgs({
   options: {
@@ -34,18 +40,21 @@ process.exitCode = await main();
 
 async function main(): Promise<number> {
   if (!hasShared) return 1;
-  const entries = values.fresh ? [] : [...resumeFrom(values.out)];
+  const known = readResults(values.out);
   // A failure may have been the machine's.
-  const done = new Map(entries.filter(({ passed }) => passed).map((entry) => [entry.name, entry]));
-  const plans = matrix(verifyModels.filter(({ name }) => name.includes(values.model)));
-  for (const model of new Set(plans.map((plan) => plan.model))) {
-    await verifyModel(
-      model,
-      plans.filter((plan) => plan.model === model),
-      done,
-    );
+  const done = new Set(
+    values.fresh ? [] : upToDate(known.filter(({ passed }) => passed)).map(({ name }) => name),
+  );
+  const names = new Set(
+    matrix()
+      .flatMap(jobsOf)
+      .map(({ name }) => name),
+  );
+  const entries = new Map(known.filter(({ name }) => names.has(name)).map((entry) => [entry.name, entry]));
+  for (const model of verifyModels.filter(({ name }) => name.includes(values.model))) {
+    await verifyModel(model, done, entries);
   }
-  const all = [...done.values()];
+  const all = [...entries.values()];
   process.stdout.write(`${table(all)}\n`);
   const failed = all.filter(({ passed }) => !passed);
   for (const entry of failed) process.stdout.write(`FAILED ${JSON.stringify(entry)}\n`);
@@ -53,7 +62,8 @@ async function main(): Promise<number> {
   return failed.length === 0 ? 0 : 1;
 }
 
-async function verifyModel(model: VerifyModel, plans: readonly MatrixPlan[], done: Map<string, Entry>) {
+async function verifyModel(model: VerifyModel, done: ReadonlySet<string>, entries: Map<string, Entry>) {
+  const plans = matrix([model]);
   let opened: Original | undefined;
   for (const [index, plan] of plans.entries()) {
     const waiting = jobsOf(plan).filter(({ name }) => !done.has(name));
@@ -68,23 +78,20 @@ async function verifyModel(model: VerifyModel, plans: readonly MatrixPlan[], don
       const jobStart = performance.now();
       const entry = await compiling
         .then((compiled) => job.run({ compiled, original, backend }))
-        .catch((thrown: unknown): Entry => {
+        .catch((thrown: unknown): Measured => {
           const error = thrown instanceof Error ? thrown.message : String(thrown);
-          return { name: job.name, kind: 'error', passed: false, seconds: 0, error };
+          return { name: job.name, kind: 'error', passed: false, error };
         });
-      done.set(job.name, { ...entry, seconds: (performance.now() - jobStart) / 1000 });
+      const seconds = (performance.now() - jobStart) / 1000;
+      entries.set(job.name, { ...entry, seconds, commit, date: new Date().toISOString().slice(0, 10) });
     }
-    const results = waiting.map(({ name }) => done.get(name)).filter((entry) => entry !== undefined);
+    const results = waiting.map(({ name }) => entries.get(name)).filter((entry) => entry !== undefined);
     process.stdout.write(
       `${entryName(plan)} (${index + 1} of ${plans.length}): ${results.map(short).join(', ')}, ` +
         `${((performance.now() - start) / 1000).toFixed(1)} s\n`,
     );
-    writeResults(values.out, {
-      date: new Date().toISOString().slice(0, 10),
-      commit,
-      tolerance,
-      entries: [...done.values()],
-    });
+    writeResults(values.out, { tolerance, entries: [...entries.values()] });
+    collectGarbage();
   }
 }
 
@@ -96,7 +103,7 @@ interface JobInput {
 
 interface Job {
   readonly name: string;
-  run(input: JobInput): Promise<Entry>;
+  run(input: JobInput): Promise<Measured>;
 }
 
 function jobsOf(plan: MatrixPlan): Job[] {
@@ -108,7 +115,7 @@ function jobsOf(plan: MatrixPlan): Job[] {
         const placement = placementOf(kind, plan.numShards);
         const result = await verifyEntry(compiled, original, placement, backend, seed);
         const passed = result.relativeError <= tolerance;
-        return { name, kind: 'division', passed, seconds: 0, ...result };
+        return { name, kind: 'division', passed, ...result };
       },
     };
   });
@@ -122,7 +129,7 @@ function jobsOf(plan: MatrixPlan): Job[] {
         const input = { model, compiled, bytes: original.bytes, backend, seed };
         const relativeError = await runControl(kind, input);
         const passed = !(relativeError <= tolerance);
-        return { name, kind: 'control', passed, seconds: 0, relativeError };
+        return { name, kind: 'control', passed, relativeError };
       },
     };
   });
