@@ -147,6 +147,21 @@ describe('createScaler', () => {
     }
   });
 
+  it('forgives one moment in which the machine slept, not devices that have become slow', async () => {
+    const { clock, scaler, press, pool } = scalerOn(affine, { policy: 'batching' });
+    press(100);
+    await clock.advance(15_000);
+    const { setting } = scaler.stats().decision;
+    const missed = scaler.stats().missedWindows;
+    clock.jump(3_600_000);
+    await clock.advance(5_000);
+    expect(scaler.stats().decision.setting).toEqual(setting);
+    expect(scaler.stats().missedWindows).toBe(missed);
+    pool.curve = (items) => 600 * items;
+    await clock.advance(60_000);
+    expect(scaler.stats().decision.setting.batch).toBe(1);
+  });
+
   it('measures again when devices change', async () => {
     const { clock, scaler, press, pool } = scalerOn(affine);
     press(200);

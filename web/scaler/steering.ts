@@ -33,6 +33,9 @@ export interface SteeringOptions {
   onChange(): void;
 }
 
+/** A batch that takes longer than this, and ten times the objective, spans a moment in which nothing ran. */
+const sleepMs = 1_000;
+
 export class Steering {
   readonly #options: SteeringOptions;
   readonly #context: {
@@ -52,6 +55,8 @@ export class Steering {
   #missedWindows = 0;
   #closed = false;
   #lastAt = Number.NEGATIVE_INFINITY;
+  /** Since the last window. */
+  #slept = false;
 
   /** Throws USAGE for limits or an objective that make no sense. */
   constructor(options: SteeringOptions) {
@@ -102,16 +107,20 @@ export class Steering {
   add(batch: ServedBatch, era: number): void {
     if (era !== this.#era || this.#closed) return;
     const now = this.#options.clock.now();
+    const { p95Ms } = this.#context.objective;
     const wasSetBack = now < this.#lastAt || !(batch.serviceMs >= 0);
+    // The machine slept, the page was frozen, or the clock was set forward; the second time in a row it is the devices.
+    const wasAsleep = batch.serviceMs > Math.max(sleepMs, 10 * p95Ms) && !this.#slept;
     this.#lastAt = now;
-    if (wasSetBack) {
-      // Nothing that spans the moment at which the clock was set back can be measured.
+    this.#slept ||= wasAsleep;
+    if (wasSetBack || wasAsleep) {
+      // Nothing that spans such a moment can be measured.
       this.#beginEra();
       return;
     }
-    const { p95Ms } = this.#context.objective;
     const report = this.#window.add(batch, p95Ms, now);
     if (report === null) return;
+    this.#slept = false;
     this.#windows++;
     if (report.p95Ms > p95Ms) this.#missedWindows++;
     this.#decide(this.#policy.next(report).value, report);
