@@ -10,6 +10,9 @@ export const errorCodes = [
   'MODEL_UNSUPPORTED',
   'GRAPH_INVALID',
   'SHAPE_OPEN',
+  // calibration and budgets of sparse plans
+  'CALIBRATION_INVALID',
+  'BUDGET_INVALID',
   // plans
   'PLAN_NOT_FOUND',
   'PLAN_UNREADABLE',

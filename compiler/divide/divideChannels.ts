@@ -3,20 +3,27 @@ import type { Graph } from '../../graph/graph.ts';
 import { fromIndices } from '../../graph/ranges.ts';
 import type { Division, Sharding } from '../../runtime/lower/program.ts';
 import { type ChannelClasses, channelClasses } from './channelSpaces.ts';
-import { channelAxes } from './followAxes.ts';
+import { type Axes, channelAxes } from './followAxes.ts';
 
 /** Spreads remainders: without it the same shard would get the odd channel of every space. */
 const goldenRatio = 0.618;
 
 /** Where each shard's run begins; `phase` in [0, 1) decides which shards get one more. */
-function cutsOf(length: number, numShards: number, phase: number): number[] {
-  return Array.from({ length: numShards }, (_, shard) =>
-    shard === 0 ? 0 : Math.floor((shard * length) / numShards + phase),
-  );
+function cutsOf(length: number, capacities: readonly number[], phase: number): number[] {
+  const total = capacities.reduce((sum, capacity) => sum + capacity, 0);
+  let before = 0;
+  return capacities.map((capacity, shard) => {
+    const cut = shard === 0 ? 0 : Math.floor((length * before) / total + phase);
+    before += capacity;
+    return cut;
+  });
 }
 
-/** Class -> owner. Classes that appear in the same values form one group, which is cut into equal runs. */
-function ownersOf(classes: ChannelClasses, numShards: number): ReadonlyMap<number, number> {
+/** Class of tied channels -> owner. */
+export type ClassOwners = ReadonlyMap<number, number>;
+
+/** Classes that appear in the same values. */
+export function classGroups(classes: ChannelClasses): readonly (readonly number[])[] {
   const seenIn = new Map<number, string[]>();
   for (const [value, list] of classes) {
     for (const id of list) {
@@ -30,9 +37,14 @@ function ownersOf(classes: ChannelClasses, numShards: number): ReadonlyMap<numbe
     const signature = values.join('\n');
     groups.set(signature, [...(groups.get(signature) ?? []), id]);
   }
+  return [...groups.values()];
+}
+
+/** Each group cut into one run per shard, as long as its capacity asks for. */
+export function contiguousOwners(classes: ChannelClasses, capacities: readonly number[]): ClassOwners {
   const owners = new Map<number, number>();
-  for (const [group, ids] of [...groups.values()].entries()) {
-    const cuts = cutsOf(ids.length, numShards, (group * goldenRatio) % 1);
+  for (const [group, ids] of classGroups(classes).entries()) {
+    const cuts = cutsOf(ids.length, capacities, (group * goldenRatio) % 1);
     for (const [position, id] of ids.entries())
       owners.set(
         id,
@@ -42,11 +54,23 @@ function ownersOf(classes: ChannelClasses, numShards: number): ReadonlyMap<numbe
   return owners;
 }
 
+export function equalCapacities(numShards: number): readonly number[] {
+  return new Array<number>(numShards).fill(1);
+}
+
 /** `openBatch`: whether the first axis of every value must stay whole because batches of any size may come. */
 export function divideByChannels(graph: Graph, numShards: number, openBatch = true): Division {
   const axes = channelAxes(graph, openBatch);
   const classes = channelClasses(axes, numShards);
-  const owners = ownersOf(classes, numShards);
+  return divisionByOwners(axes, classes, contiguousOwners(classes, equalCapacities(numShards)), numShards);
+}
+
+export function divisionByOwners(
+  axes: Axes,
+  classes: ChannelClasses,
+  owners: ClassOwners,
+  numShards: number,
+): Division {
   const shardings = new Map<string, Sharding>();
   for (const { output, axis, rule } of axes.nodes) {
     // What only moves data is made again from its inputs' parts and has no owner.

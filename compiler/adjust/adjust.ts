@@ -1,0 +1,99 @@
+/**
+ * Adjusts the weights of a sparse division (RePurpose, Abdi et al.): one contraction after another is fitted to the dense
+ * model on the sparse model's own inputs, so that errors do not add up. One Gram matrix is alive at a time.
+ */
+import type { Model } from '../../graph/graph.ts';
+import { seededRandom } from '../../graph/random.ts';
+import type { Backend } from '../../runtime/backend.ts';
+import type { Division } from '../../runtime/lower/program.ts';
+import type { Calibration } from '../calibrate/calibration.ts';
+import { type Contraction, withBias, withWeights } from '../calibrate/contractions.ts';
+import { rowWidth } from '../calibrate/patches.ts';
+import { Walk } from '../calibrate/walk.ts';
+import type { Products } from '../linearAlgebra/products.ts';
+import { blocksOf, splitBias } from './blocks.ts';
+import { fitContraction } from './fit.ts';
+import { contractionRows, valuesFor } from './rows.ts';
+import { targetsOf } from './targets.ts';
+
+/** Input channels that each shard reads of a contraction. */
+export type Reads = ReadonlyMap<Contraction, readonly (readonly number[])[]>;
+
+export interface AdjustOptions {
+  readonly model: Model;
+  readonly division: Division;
+  readonly contractions: readonly Contraction[];
+  readonly reads: Reads;
+  readonly backend: Backend;
+  readonly products: Products;
+  readonly calibration: Calibration;
+  readonly rows: number;
+  readonly ridge: number;
+  readonly sweeps: number;
+  readonly scoreSweeps: number;
+  readonly keptBytes: number;
+  readonly seed: number;
+  readonly onContraction?: (done: number, total: number) => void;
+}
+
+export interface Adjusted {
+  readonly model: Model;
+  /** Contraction -> share of the target's variance that is missed. */
+  readonly errors: ReadonlyMap<Contraction, number>;
+}
+
+export async function adjust(options: AdjustOptions): Promise<Adjusted> {
+  const { model, contractions, reads, backend, products, calibration, rows, ridge, sweeps } = options;
+  const targets = targetsOf(model.graph, contractions);
+  const steps = contractions.slice(firstToFit(contractions, reads)).flatMap((contraction) => {
+    const target = targets.get(contraction);
+    return target === undefined ? [] : [{ contraction, target, values: valuesFor(contraction, target) }];
+  });
+  const walk = (which: 'dense' | 'sparse') =>
+    new Walk({
+      backend,
+      calibration,
+      keptBytes: options.keptBytes / 2,
+      steps: steps.map(({ values }) => values[which]),
+    });
+  const [denseWalk, sparseWalk] = [walk('dense'), walk('sparse')];
+  const errors = new Map<Contraction, number>();
+  let sparse = model;
+  for (const [step, { contraction, target }] of steps.entries()) {
+    const width = rowWidth(contraction);
+    const random = seededRandom(options.seed + step);
+    const { weights, error, variance } = await fitContraction({
+      rows: contractionRows(
+        contraction,
+        target,
+        denseWalk.observe(model, step),
+        sparseWalk.observe(sparse, step),
+        {
+          samples: calibration.samples,
+          rows,
+          random,
+        },
+      ),
+      products,
+      outputs: contraction.outputChannels,
+      width,
+      blocks: blocksOf(options.division, contraction, reads.get(contraction) ?? []),
+      old: withBias(model.graph, contraction),
+      ridge,
+      error: target.error,
+      sweeps: target.error === 'scores' ? options.scoreSweeps : sweeps,
+    });
+    sparse = { ...sparse, graph: withWeights(sparse.graph, contraction, ...splitBias(weights, width)) };
+    errors.set(contraction, variance > 0 ? error / variance : 0);
+    options.onContraction?.(step + 1, steps.length);
+  }
+  return { model: sparse, errors };
+}
+
+/** Until some shard misses a channel, the sparse model is the dense one. */
+function firstToFit(contractions: readonly Contraction[], reads: Reads): number {
+  const first = contractions.findIndex((contraction) =>
+    reads.get(contraction)?.some((channels) => channels.length < contraction.inputChannels),
+  );
+  return first < 0 ? contractions.length : first;
+}

@@ -1,0 +1,54 @@
+/** The blocks of a contraction's matrix that a sparse division keeps: for each shard, its rows and the columns it may read. */
+
+import { toIndices } from '../../graph/ranges.ts';
+import type { Division } from '../../runtime/lower/program.ts';
+import { type Contraction, canHaveBias } from '../calibrate/contractions.ts';
+
+export interface Block {
+  readonly outputs: readonly number[];
+  readonly columns: readonly number[];
+}
+
+/** Outputs that a shard makes; undefined where the output has no owners. */
+export function ownOutputs(
+  division: Division,
+  contraction: Contraction,
+  shard: number,
+): readonly number[] | undefined {
+  const sharding = division.shardings.get(contraction.output);
+  if (sharding?.axis !== contraction.outputAxis) return undefined;
+  return toIndices(sharding.parts[shard] ?? []);
+}
+
+/** `reads`: input channels of each shard. Outputs that no shard owns are made everywhere from everything. */
+export function blocksOf(
+  division: Division,
+  contraction: Contraction,
+  reads: readonly (readonly number[])[],
+): readonly Block[] {
+  const { taps, inputChannels, outputChannels } = contraction;
+  const columnsOf = (channels: readonly number[]) => [
+    ...channels.flatMap((channel) => Array.from({ length: taps }, (_, tap) => channel * taps + tap)),
+    ...(canHaveBias(contraction) ? [inputChannels * taps] : []),
+  ];
+  const all = (length: number) => Array.from({ length }, (_, i) => i);
+  if (ownOutputs(division, contraction, 0) === undefined) {
+    return [{ outputs: all(outputChannels), columns: columnsOf(all(inputChannels)) }];
+  }
+  return reads.flatMap((channels, shard) => {
+    const outputs = ownOutputs(division, contraction, shard) ?? [];
+    return outputs.length === 0 ? [] : [{ outputs, columns: columnsOf(channels) }];
+  });
+}
+
+/** outputs x width, bias last, as weights and bias. */
+export function splitBias(matrix: Float64Array, width: number): [weights: Float64Array, bias: Float64Array] {
+  const outputs = matrix.length / width;
+  const weights = new Float64Array(outputs * (width - 1));
+  const bias = new Float64Array(outputs);
+  for (let output = 0; output < outputs; output++) {
+    weights.set(matrix.subarray(output * width, (output + 1) * width - 1), output * (width - 1));
+    bias[output] = matrix[(output + 1) * width - 1] ?? 0;
+  }
+  return [weights, bias];
+}

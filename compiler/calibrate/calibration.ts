@@ -1,0 +1,48 @@
+/** The sample inputs of a calibration, which is read several times, and how progress through them is told. */
+import { StarlingError } from '../../protocol/errors.ts';
+import type { Batch } from './prefix.ts';
+
+export interface Calibration {
+  readonly samples: number;
+  /** From the first sample again at every call; each batch holds one or more samples along the first axis. */
+  batches(): AsyncIterable<Batch> | Iterable<Batch>;
+}
+
+/** Samples in a batch. */
+export function batchSize(batch: Batch): number {
+  const [first] = Object.values(batch);
+  return first?.dims[0] ?? 0;
+}
+
+/** Throws CALIBRATION_INVALID where there is nothing to learn from. */
+export function assertCalibration({ samples }: Calibration): void {
+  if (Number.isInteger(samples) && samples > 0) return;
+  throw new StarlingError(
+    'CALIBRATION_INVALID',
+    `Calibration needs at least one sample input, got ${samples}; give a folder or file that holds some.`,
+  );
+}
+
+/** Throws CALIBRATION_INVALID where an element is no finite number. */
+export function assertFinite(values: Float32Array, what: string): void {
+  if (values.every(Number.isFinite)) return;
+  throw new StarlingError(
+    'CALIBRATION_INVALID',
+    `${what} is expected to hold finite numbers for every calibration input, got NaN or infinity; check how the inputs are scaled.`,
+  );
+}
+
+/** The first batches, until they hold `samples`. */
+export function firstSamples(calibration: Calibration, samples: number): Calibration {
+  return {
+    samples: Math.min(samples, calibration.samples),
+    async *batches() {
+      let seen = 0;
+      for await (const batch of calibration.batches()) {
+        yield batch;
+        seen += batchSize(batch);
+        if (seen >= samples) return;
+      }
+    },
+  };
+}

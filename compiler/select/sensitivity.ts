@@ -1,0 +1,126 @@
+/**
+ * How much the model's outputs suffer from an error in one contraction alone: each is in turn restricted to what its shards
+ * own, re-fitted, and the outputs are compared. The ratio weighs contractions against each other.
+ */
+import type { Model } from '../../graph/graph.ts';
+import type { Backend } from '../../runtime/backend.ts';
+import type { Division } from '../../runtime/lower/program.ts';
+import { type Block, blocksOf, splitBias } from '../adjust/blocks.ts';
+import { prepareSolver } from '../adjust/solver.ts';
+import type { Calibration } from '../calibrate/calibration.ts';
+import { type Contraction, withBias, withWeights } from '../calibrate/contractions.ts';
+import type { Gram } from '../calibrate/gram.ts';
+import { openPrefix } from '../calibrate/prefix.ts';
+import type { Source } from './features.ts';
+
+export interface SensitivityInput {
+  readonly model: Model;
+  readonly division: Division;
+  readonly grams: ReadonlyMap<Contraction, Gram>;
+  readonly sources: ReadonlyMap<Contraction, readonly Source[]>;
+  readonly calibration: Calibration;
+  readonly backend: Backend;
+  readonly ridge: number;
+  readonly onContraction?: (done: number, total: number) => void;
+}
+
+/** Contraction -> relative error of the outputs for a relative error of its own; 1 on average. */
+export async function sensitivities(input: SensitivityInput): Promise<ReadonlyMap<Contraction, number>> {
+  const { model, division, grams, sources, ridge, onContraction } = input;
+  const expected = await outputsOf(model, input);
+  const ratios = new Map<Contraction, number>();
+  let done = 0;
+  for (const [contraction, gram] of grams) {
+    const source = sources.get(contraction) ?? [];
+    const reads = Array.from({ length: division.numShards }, (_, shard) =>
+      source.flatMap((from, channel) => (from === 'everywhere' || from.owner === shard ? [channel] : [])),
+    );
+    const blocks = blocksOf(division, contraction, reads);
+    const own = restricted(withBias(model.graph, contraction), gram, blocks, ridge);
+    onContraction?.(++done, grams.size);
+    if (!(own.error > 1e-6)) continue;
+    const graph = withWeights(model.graph, contraction, ...splitBias(own.weights, gram.width));
+    const changed = await outputsOf({ ...model, graph }, input);
+    ratios.set(contraction, relativeError(expected, changed) / own.error);
+  }
+  const mean = [...ratios.values()].reduce((sum, ratio) => sum + ratio, 0) / Math.max(1, ratios.size);
+  return new Map([...ratios].map(([contraction, ratio]) => [contraction, mean > 0 ? ratio / mean : 1]));
+}
+
+/** The best weights for the blocks, and the share of the outputs' variance that they miss. */
+function restricted(
+  weights: Float64Array,
+  { matrix, width }: Gram,
+  blocks: readonly Block[],
+  ridge: number,
+): { readonly weights: Float64Array; readonly error: number } {
+  const outputs = weights.length / width;
+  const cross = new Float64Array(width * outputs);
+  for (let output = 0; output < outputs; output++) {
+    for (let i = 0; i < width; i++) {
+      let sum = 0;
+      for (let j = 0; j < width; j++)
+        sum += (matrix[i * width + j] as number) * (weights[output * width + j] as number);
+      cross[i * outputs + output] = sum;
+    }
+  }
+  const solved = prepareSolver(matrix, width, blocks, ridge)(cross, weights, outputs);
+  let missed = 0;
+  let variance = 0;
+  for (let output = 0; output < outputs; output++) {
+    const at = output * width;
+    const mean = cross[(width - 1) * outputs + output] as number;
+    variance -= mean * mean;
+    for (let i = 0; i < width; i++) {
+      variance += (weights[at + i] as number) * (cross[i * outputs + output] as number);
+      const left = (weights[at + i] as number) - (solved[at + i] as number);
+      if (left === 0) continue;
+      for (let j = 0; j < width; j++)
+        missed +=
+          left *
+          (matrix[i * width + j] as number) *
+          ((weights[at + j] as number) - (solved[at + j] as number));
+    }
+  }
+  return { weights: solved, error: variance > 0 ? missed / variance : 0 };
+}
+
+/** Elements of each output, all samples one after another. */
+async function outputsOf(
+  model: Model,
+  { calibration, backend }: SensitivityInput,
+): Promise<readonly (readonly Float32Array[])[]> {
+  const names = model.graph.outputs.filter(({ dataType }) => dataType === 'float32').map(({ name }) => name);
+  const prefix = await openPrefix(model, names, backend);
+  const outputs = names.map((): Float32Array[] => []);
+  try {
+    for await (const batch of calibration.batches()) {
+      const values = await prefix.run(batch);
+      for (const [i, name] of names.entries())
+        outputs[i]?.push(values.get(name)?.data ?? new Float32Array(0));
+    }
+  } finally {
+    await prefix.release();
+  }
+  return outputs;
+}
+
+function relativeError(
+  expected: readonly (readonly Float32Array[])[],
+  got: readonly (readonly Float32Array[])[],
+): number {
+  let total = 0;
+  for (const [i, batches] of expected.entries()) {
+    let missed = 0;
+    let squares = 0;
+    for (const [b, batch] of batches.entries()) {
+      const other = got[i]?.[b] ?? new Float32Array(0);
+      for (let k = 0; k < batch.length; k++) {
+        missed += ((batch[k] as number) - (other[k] ?? 0)) ** 2;
+        squares += (batch[k] as number) ** 2;
+      }
+    }
+    if (squares > 0) total += missed / squares;
+  }
+  return total;
+}

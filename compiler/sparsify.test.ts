@@ -1,0 +1,172 @@
+import { expect, test } from 'vitest';
+import { createHeapBackend } from '../backends/ortHeap.ts';
+import type { Model } from '../graph/graph.ts';
+import { covers, range, size, toIndices } from '../graph/ranges.ts';
+import { elementCount, float32View, type Tensor } from '../graph/tensor.ts';
+import type { Division } from '../runtime/lower/program.ts';
+import { wholeWeights } from '../runtime/weights/blob.ts';
+import { blockNetwork, blockPictures } from '../tests/support/blockNetwork.ts';
+import { type Calibration, firstSamples } from './calibrate/calibration.ts';
+import { findContractions, readWeights } from './calibrate/contractions.ts';
+import { openPrefix } from './calibrate/prefix.ts';
+import { openLocalRoom } from './measure/localRoom.ts';
+import { analyse, type SparsifySettings, thin } from './sparsify.ts';
+
+const backend = await createHeapBackend();
+const settings: SparsifySettings = { numShards: 2, backend, calibration: blockPictures(256, 64), rows: 4000 };
+
+async function logitsOf(model: Model, pictures: Calibration): Promise<readonly Float32Array[]> {
+  const prefix = await openPrefix(model, ['logits'], backend);
+  const result: Float32Array[] = [];
+  for await (const batch of pictures.batches())
+    result.push((await prefix.run(batch)).get('logits')?.data ?? new Float32Array(0));
+  await prefix.release();
+  return result;
+}
+
+function missed(expected: readonly Float32Array[], got: readonly Float32Array[]): number {
+  let error = 0;
+  let squares = 0;
+  for (const [i, batch] of expected.entries()) {
+    for (const [k, value] of batch.entries()) {
+      error += (value - (got[i]?.[k] ?? 0)) ** 2;
+      squares += value ** 2;
+    }
+  }
+  return error / squares;
+}
+
+/** The dense weights with zeros where a shard may not read. */
+function onlyRemoved(model: Model, division: Division): Model {
+  const initializers = new Map<string, Tensor>(model.graph.initializers);
+  for (const contraction of findContractions(model.graph)) {
+    const supports = division.supports?.get(contraction.node.name);
+    const parts = division.shardings.get(contraction.output)?.parts;
+    const tensor = initializers.get(contraction.weight);
+    if (supports === undefined || parts === undefined || tensor === undefined) continue;
+    const values = float32View(tensor).slice();
+    const { inputChannels, outputChannels, taps, transposed } = contraction;
+    for (const [shard, outputs] of parts.entries()) {
+      const reads = new Set(toIndices(supports[shard] ?? []));
+      for (const output of toIndices(outputs)) {
+        for (let column = 0; column < inputChannels * taps; column++) {
+          if (reads.has(Math.floor(column / taps))) continue;
+          values[transposed ? column * outputChannels + output : output * inputChannels * taps + column] = 0;
+        }
+      }
+    }
+    initializers.set(contraction.weight, { ...tensor, data: new Uint8Array(values.buffer) });
+  }
+  return { ...model, graph: { ...model.graph, initializers } };
+}
+
+async function inRoom(model: Model, division: Division, pictures: Calibration): Promise<Float32Array[]> {
+  const room = await openLocalRoom({
+    planOf: () => ({ model, division, openBatch: true, weights: wholeWeights(model) }),
+    placement: Array.from({ length: division.numShards }, (_, shard) => [shard]),
+    backend,
+  });
+  const result: Float32Array[] = [];
+  for await (const batch of pictures.batches()) {
+    const { logits } = (await room.run({ ...batch })).outputs;
+    if (logits !== undefined) result.push(float32View(logits));
+  }
+  await room.close();
+  return result;
+}
+
+const unseen = blockPictures(64, 32, 9);
+
+test('assigning changes no output: a dense room of the new owners equals the model', async () => {
+  const model = await blockNetwork(backend, 8, 2);
+  const { division, crossing } = await analyse(model, settings);
+  expect(crossing.after).toBeLessThanOrEqual(crossing.before);
+  expect(missed(await logitsOf(model, unseen), await inRoom(model, division, unseen))).toBeLessThan(1e-10);
+});
+
+test('a sparse room equals the sparse model; adjusting beats removing; more budget is nearer', async () => {
+  const model = await blockNetwork(backend, 12, 2);
+  const analysis = await analyse(model, settings);
+  const expected = await logitsOf(model, unseen);
+  let before = Number.POSITIVE_INFINITY;
+  for (const keep of [0, 0.3, 0.7]) {
+    // Least squares to the logits themselves, so that their error must fall.
+    const sparse = await thin(analysis, { keep }, { ...settings, scoreSweeps: 0 });
+    const { sentFeatures, denseFeatures } = sparse.report;
+    expect(sentFeatures).toBe(Math.round(keep * denseFeatures));
+    const got = await logitsOf(sparse.model, unseen);
+    expect(missed(got, await inRoom(sparse.model, sparse.division, unseen))).toBeLessThan(1e-10);
+    const error = missed(expected, got);
+    expect(error).toBeLessThan(
+      0.8 * missed(expected, await logitsOf(onlyRemoved(model, sparse.division), unseen)),
+    );
+    expect(error).toBeLessThan(before);
+    before = error;
+  }
+});
+
+test('a full budget leaves the model as it is', async () => {
+  const model = await blockNetwork(backend, 8, 1);
+  const { model: same, division, report } = await thin(await analyse(model, settings), { keep: 1 }, settings);
+  expect(same).toBe(model);
+  expect(division.supports?.size).toBe(0);
+  expect(report.sentBytes).toBe(report.denseBytes);
+});
+
+test('weights outside the supports are zero, own channels are always inside', async () => {
+  const model = await blockNetwork(backend, 12, 1);
+  const numShards = 3;
+  const { model: sparse, division } = await thin(
+    await analyse(model, { ...settings, numShards }),
+    { keep: 0.2 },
+    { ...settings, numShards },
+  );
+  const contractions = findContractions(sparse.graph);
+  const thinned = contractions.filter(({ node }) => division.supports?.has(node.name) === true);
+  expect(thinned.length).toBeGreaterThan(1);
+  for (const contraction of thinned) {
+    const weights = readWeights(sparse.graph, contraction);
+    const columns = contraction.inputChannels * contraction.taps;
+    const supports = division.supports?.get(contraction.node.name) ?? [];
+    const own = division.shardings.get(contraction.input)?.parts;
+    for (const [shard, outputs] of (division.shardings.get(contraction.output)?.parts ?? []).entries()) {
+      const support = supports[shard] ?? [];
+      expect(covers(range(0, contraction.inputChannels), support)).toBe(true);
+      if (own !== undefined) expect(covers(support, own[shard] ?? [])).toBe(true);
+      const outside = new Set(toIndices(range(0, contraction.inputChannels)));
+      for (const channel of toIndices(support)) outside.delete(channel);
+      for (const output of toIndices(outputs)) {
+        for (let column = 0; column < columns; column++) {
+          if (outside.has(Math.floor(column / contraction.taps)))
+            expect(weights[output * columns + column]).toBe(0);
+        }
+      }
+    }
+  }
+});
+
+test('capacities decide how many channels a shard owns', async () => {
+  const model = await blockNetwork(backend, 8, 1);
+  const { division } = await analyse(model, { ...settings, capacities: [3, 1] });
+  expect(division.shardings.get('inner1')?.parts.map(size)).toEqual([6, 2]);
+  await expect(analyse(model, { ...settings, capacities: [3] })).rejects.toThrow(/Capacities/);
+});
+
+test('calibration that cannot be used is refused in a sentence', async () => {
+  const model = await blockNetwork(backend, 8, 1);
+  await expect(
+    analyse(model, { ...settings, calibration: firstSamples(settings.calibration, 0) }),
+  ).rejects.toThrow(/at least one sample/);
+  const broken: Calibration = {
+    samples: 4,
+    *batches() {
+      for (const batch of blockPictures(4, 4).batches() as Iterable<Record<string, Tensor>>) {
+        const { pictures } = batch;
+        if (pictures === undefined) continue;
+        const data = new Float32Array(elementCount(pictures.dims)).fill(Number.NaN);
+        yield { pictures: { ...pictures, data: new Uint8Array(data.buffer) } };
+      }
+    },
+  };
+  await expect(analyse(model, { ...settings, calibration: broken })).rejects.toThrow(/finite/);
+});
