@@ -60,7 +60,10 @@ const errorOf: { readonly [Kind in ErrorKind]: (batch: RowBatch, values: readonl
   squares: ({ targets }, values) =>
     values.reduce((sum, value, i) => sum + (value - (targets[i] ?? 0)) ** 2, 0),
   rectified: ({ targets }, values) =>
-    values.reduce((sum, value, i) => sum + (Math.max(0, value) - Math.max(0, targets[i] ?? 0)) ** 2, 0),
+    values.reduce((sum, value, i) => {
+      const target = targets[i] ?? 0;
+      return sum + (target > 0 ? value - target : Math.max(0, value)) ** 2;
+    }, 0),
   scores({ targets, rows }, values) {
     let total = 0;
     for (let row = 0; row < rows; row++) {
