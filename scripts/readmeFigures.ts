@@ -93,55 +93,95 @@ function short(value: number | undefined): string {
 interface BenchFile {
   readonly date: string;
   readonly commit: string;
-  readonly sections?: readonly BenchSection[];
+  readonly controls: {
+    readonly twoTabs: { readonly before: Control; readonly after: Control; readonly quiet: boolean };
+  };
+  readonly models: readonly { readonly title: string; readonly results: readonly BenchResult[] }[];
 }
 
-interface BenchSection {
-  readonly model: string;
-  readonly link: string;
-  readonly quiet: boolean;
-  readonly scenarios: readonly {
-    readonly title: string;
-    readonly medianMs: number;
-    readonly bestMs: number;
-    readonly p10Ms: number;
-    readonly p90Ms: number;
-    readonly runs: number;
-    readonly toPlain: number | null;
-    readonly traffic: { readonly rounds: number; readonly exchangedBytes: number } | null;
-  }[];
+interface Control {
+  readonly ratio: number;
+}
+
+interface BenchResult {
+  readonly title: string;
+  readonly medianMs: number;
+  readonly bestMs: number;
+  readonly p10Ms: number;
+  readonly p90Ms: number;
+  readonly runs: number;
+  readonly toPlain: number | null;
+  readonly traffic: { readonly rounds: number; readonly exchangedBytes: number } | null;
 }
 
 function benchSection(): string[] {
   const file = readResult<BenchFile>('bench.json');
-  if (file?.sections === undefined) return [];
-  const rows = file.sections.flatMap(({ model, link, quiet, scenarios }) =>
-    scenarios.map(
+  if (file === undefined) return [];
+  const { before, after, quiet } = file.controls.twoTabs;
+  const rows = file.models.flatMap(({ title, results }) =>
+    results.map(
       (one): Row => [
-        model,
-        link,
+        title,
         one.title,
         `${one.medianMs.toFixed(1)} (${one.bestMs.toFixed(1)}; ${one.p10Ms.toFixed(1)} to ${one.p90Ms.toFixed(1)}; n = ${one.runs})`,
-        one.toPlain === null || !quiet ? '' : one.toPlain.toFixed(2),
+        one.toPlain === null ? '' : one.toPlain.toFixed(2),
         one.traffic?.rounds ?? '',
         one.traffic === null ? '' : (one.traffic.exchangedBytes / 1e6).toFixed(2),
       ],
     ),
   );
+  const verdict = quiet ? 'quiet enough for ratios' : 'too busy for ratios, which are therefore left out';
   return [
-    `**Time.** Chromium tabs on one machine of two cores, one thread a tab (\`npm run bench\`). ${file.date}, commit ${file.commit.slice(0, 7)}. Ratios are left out where the control found the machine busy.`,
+    `**Time.** Chromium tabs on one machine of two cores, one thread a tab (\`npm run bench\`), ${file.date.slice(0, 10)}, commit ${file.commit.slice(0, 7)}. Control: two plain tabs at once do ${before.ratio.toFixed(2)} times (after: ${after.ratio.toFixed(2)}) the runs of one; the machine was ${verdict}.`,
     '',
     markdownTable(
-      [
-        'model',
-        'link',
-        'what',
-        'ms: median (best; 10th to 90th percentile)',
-        'x one tab',
-        'rounds',
-        'MB exchanged',
-      ],
+      ['model', 'what', 'ms: median (best; 10th to 90th percentile)', 'x plain', 'rounds', 'MB exchanged'],
       rows,
+    ),
+    '',
+  ];
+}
+
+interface SimulatorFile {
+  readonly estimatorError: number;
+  readonly chosenWithinOneStep: Readonly<Record<string, number>>;
+  readonly networks: number;
+  readonly violations: { readonly share: number };
+  readonly regret: { readonly mean: number; readonly max: number };
+  readonly jointOverBest: { readonly mean: number; readonly min: number };
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+function scalerSection(): string[] {
+  const file = readResult<SimulatorFile>('scaler-sim.json');
+  if (file === undefined) return [];
+  const chosen = Object.entries(file.chosenWithinOneStep).map(
+    ([share, count]): Row => [
+      `instances within one step of the best, objective ${share} x L10`,
+      `${count} of ${file.networks}`,
+    ],
+  );
+  return [
+    '**The scaler, simulated.** Measured latencies of 18 networks replayed on a virtual clock (`npm run bench:scaler-sim`).',
+    '',
+    markdownTable(
+      ['figure', 'value'],
+      [
+        ['error of the latency estimate, network left out', percent(file.estimatorError)],
+        ...chosen,
+        ['windows over the objective after convergence', percent(file.violations.share)],
+        [
+          'joint: regret against trying everything, mean and largest',
+          `${percent(file.regret.mean)}, ${percent(file.regret.max)}`,
+        ],
+        [
+          'joint over the better of batching and tenancy, mean and least',
+          `${file.jointOverBest.mean.toFixed(2)}, ${file.jointOverBest.min.toFixed(2)}`,
+        ],
+      ],
     ),
     '',
   ];
@@ -149,7 +189,7 @@ function benchSection(): string[] {
 
 /** The text between the marks. */
 export function readmeFigures(): string {
-  return [...verifySection(), ...tasksSection(), ...benchSection()].join('\n').trim();
+  return [...verifySection(), ...tasksSection(), ...benchSection(), ...scalerSection()].join('\n').trim();
 }
 
 /** The README with its figures made anew. */
