@@ -21,14 +21,14 @@ function readResult<T>(name: string): T | undefined {
 }
 
 interface VerifyFile {
-  readonly date: string;
-  readonly commit: string;
   readonly tolerance: number;
   readonly entries: readonly {
     readonly name: string;
     readonly kind: string;
     readonly passed: boolean;
     readonly relativeError?: number;
+    readonly commit: string;
+    readonly date: string;
   }[];
 }
 
@@ -55,11 +55,18 @@ function verifySection(): string[] {
   const controls = file.entries.filter(({ kind }) => kind !== 'division');
   const caught = controls.filter(({ passed }) => passed).length;
   return [
-    `**The same answer.** Shards on devices against the model in one piece: every combination of shards and placements that \`npm run verify:all\` runs; largest error as a share of the largest output, at most ${file.tolerance} allowed. ${caught} of ${controls.length} deliberate faults (swapped features, dropped exchanges, wrong weights) were caught. ${file.date}, commit ${file.commit.slice(0, 7)}.`,
+    `**The same answer.** Shards on devices against the model in one piece: every combination of shards and placements that \`npm run verify:all\` runs; largest error as a share of the largest output, at most ${file.tolerance} allowed. ${caught} of ${controls.length} deliberate faults (swapped features, dropped exchanges, wrong weights) were caught. ${origins(file.entries)}.`,
     '',
     markdownTable(['model', 'divided by', 'within the limit', 'largest error'], rows),
     '',
   ];
+}
+
+/** Day and commits that results come from. */
+function origins(results: readonly { readonly commit: string; readonly date: string }[]): string {
+  const commits = [...new Set(results.map(({ commit }) => commit.slice(0, 7)))];
+  const days = [...new Set(results.map(({ date }) => date.slice(0, 10)))];
+  return `${days.join(', ')}, commit ${commits.join(', ')}`;
 }
 
 interface TaskResult {
@@ -79,7 +86,7 @@ function tasksSection(): string[] {
     ),
   );
   return [
-    `**The same figures.** \`npm run eval:all\`, through the shards and by the original. ${results[0]?.date ?? ''}, commit ${results[0]?.commit.slice(0, 7) ?? ''}.`,
+    `**The same figures.** \`npm run eval:all\`, through the shards and by the original. ${origins(results)}.`,
     '',
     markdownTable(['model', 'figure', 'original', 'through the shards'], rows),
     '',
