@@ -104,6 +104,37 @@ for (const { file, input, dims, output } of cases) {
   });
 }
 
+test('lengths that a model leaves open are asked for, and its output is a picture', async ({ context }) => {
+  test.skip(!hasShared, `There is no ${sharedFolder}models.`);
+  const page = await openTab(context, site, 'open');
+  await dropFile(page, `${sharedFolder}models/esrgan-slim-x4.onnx`);
+  await expect(page.locator('.field')).toHaveText(
+    [
+      /^Shards/,
+      /^Divided by/,
+      'Input “input”, axis 1 (N)',
+      'Input “input”, axis 3 (H)',
+      'Input “input”, axis 4 (W)',
+    ],
+    { timeout: 30_000 },
+  );
+  await page.locator('[data-axis="2"]').fill('20');
+  await page.locator('[data-axis="3"]').fill('32');
+  await page.locator('#model-axis').selectOption('rows');
+  await page.getByRole('button', { name: 'Compile and load' }).click();
+  await expect(page.locator('#model')).toHaveAttribute('data-state', 'ready', { timeout: 60_000 });
+  await page.locator('#model-picture-0').setInputFiles(await samplePng(page));
+  await expect(page.locator('.preview canvas')).toBeVisible();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  const view = page.locator('.output-view');
+  await expect(view).toHaveAttribute('data-view', 'image', { timeout: 30_000 });
+  const size = await view.locator('canvas').evaluate((canvas) => {
+    const { width, height } = canvas as HTMLCanvasElement;
+    return [width, height];
+  });
+  expect(size).toEqual([128, 80]);
+});
+
 test('compiling is called off in the middle: its Worker ends, and the page goes on', async ({ context }) => {
   test.skip(!hasShared, `There is no ${sharedFolder}models.`);
   const page = await openTab(context, site, 'cancel');

@@ -82,7 +82,12 @@ export function createModelPanel(root: HTMLElement, options: ModelPanelOptions):
         devices: joined.devices.length,
         maxShards: limits.shards,
         onCompile: (wishes) =>
-          void compile(attempt, file, model, wishes).catch((thrown: unknown) => fail(attempt, thrown)),
+          void compile(attempt, file, model, wishes).catch((thrown: unknown) => {
+            if (attempt.signal.aborted) return;
+            // Other lengths may do: the person is asked again.
+            if (isOfShapes(thrown) && !replaced) void open(file).then(() => messages.error(thrown));
+            else fail(attempt, thrown);
+          }),
         onCancel: close,
       });
       show('form', title(file.name, formatBytes(file.size)), signatureOf(model), form);
@@ -178,6 +183,12 @@ export function createModelPanel(root: HTMLElement, options: ModelPanelOptions):
       return takeInput?.(file) ?? own !== null;
     },
   };
+}
+
+/** onnxruntime says only that a model does not run, whatever the reason. */
+function isOfShapes(thrown: unknown): boolean {
+  const codes: readonly string[] = ['SHAPE_OPEN', 'INPUT_INVALID', 'SESSION_FAILED', 'RUN_FAILED'];
+  return thrown instanceof StarlingError && codes.includes(thrown.code);
 }
 
 function outputsOf(session: Session, given: Readonly<Record<string, OutputTensor>>): HTMLElement[] {
