@@ -3,14 +3,16 @@
  * a page compiles a dropped model with the same function. Measuring a plan is measure/'s.
  */
 
-import type { Graph } from '../graph/graph.ts';
+import type { Graph, Model } from '../graph/graph.ts';
 import { loadModel } from '../graph/load.ts';
 import type { CompileStep, DivisionAxis, PixelOptions } from '../protocol/compileChoices.ts';
+import { StarlingError } from '../protocol/errors.ts';
 import { sha256Hex } from '../protocol/sha256.ts';
 import type { Backend } from '../runtime/backend.ts';
 import { lower } from '../runtime/lower/lower.ts';
 import { localLink, referenceDevice } from '../runtime/predict/costModel.ts';
 import type { RoomCost } from '../runtime/predict/simulate.ts';
+import type { Calibration } from './calibrate/calibration.ts';
 import { type ChosenDivision, chooseDivision } from './divide/chooseDivision.ts';
 import { divideByChannels } from './divide/divideChannels.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
@@ -19,6 +21,8 @@ import { normaliseModel } from './normalise/normaliseModel.ts';
 import { pixelEnds } from './pixels.ts';
 import { emitPlan, type PlanFiles } from './plan/emitPlan.ts';
 import { receptiveRadius } from './plan/receptiveRadius.ts';
+import type { Budget } from './select/budget.ts';
+import { type SparsifyStep, sparsify } from './sparsify.ts';
 
 export type { CompileStep, DivisionAxis } from '../protocol/compileChoices.ts';
 
@@ -34,9 +38,17 @@ export interface CompileOptions {
   readonly shapes?: Readonly<Record<string, readonly number[]>>;
   /** Reads data files that the model names beside itself. */
   readonly external?: (path: string) => Uint8Array;
+  /** Thins the exchange of a division by channels after training, without labels. */
+  readonly sparse?: SparseOptions;
   /** Runs the model once, for shapes and constants. */
   readonly backend: Backend;
   readonly onStep?: (step: CompileStep) => void;
+}
+
+export interface SparseOptions {
+  readonly calibration: Calibration;
+  readonly budget: Budget;
+  readonly onProgress?: (step: SparsifyStep, done: number, total: number) => void;
 }
 
 interface DivideOptions {
@@ -59,6 +71,37 @@ const dividers: { readonly [Axis in DivisionAxis]: (graph: Graph, options: Divid
 /** Largest batch of a plan whose batch axis is open. */
 const openMaxBatch = 128;
 
+type DividedModel = Omit<Divided, 'graph'> & { readonly model: Model };
+
+function withGraph(model: Model, { graph, ...divided }: Divided): DividedModel {
+  return { ...divided, model: { ...model, graph } };
+}
+
+/** Throws BUDGET_INVALID and CALIBRATION_INVALID. */
+async function thinned(
+  model: Model,
+  { calibration, budget, onProgress }: SparseOptions,
+  { axis, backend, numShards, openBatch }: DivideOptions & Pick<CompileOptions, 'axis' | 'backend'>,
+): Promise<DividedModel> {
+  if (axis !== 'channels') {
+    throw new StarlingError(
+      'BUDGET_INVALID',
+      `Only an exchange of channels can be thinned, got --axis ${axis}; use --axis channels.`,
+    );
+  }
+  const settings = { numShards, calibration, backend, openBatch };
+  const sparse = await sparsify(model, budget, {
+    ...settings,
+    ...(onProgress === undefined ? {} : { onProgress }),
+  });
+  const { sentFeatures, denseFeatures, rounds } = sparse.report;
+  return {
+    model: sparse.model,
+    division: sparse.division,
+    reason: `${sentFeatures} of ${denseFeatures} features are sent, in ${rounds} rounds.`,
+  };
+}
+
 /** Throws StarlingError: MODEL_UNREADABLE, MODEL_UNSUPPORTED, SHAPE_OPEN, GRAPH_INVALID, SESSION_FAILED. */
 export async function compileModel(bytes: Uint8Array, options: CompileOptions): Promise<PlanFiles> {
   const { backend, numShards, axis, shapes = {}, external, pixels, onStep = () => {} } = options;
@@ -74,8 +117,12 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     openBatch: batchOpen,
     cost: { devices: [referenceDevice], link: localLink, host: 0, ...options.cost },
   };
-  const { graph, division, predictedMs, reason } = dividers[axis](pictured.graph, divideOptions);
-  const model = { ...pictured, graph };
+  const divided =
+    options.sparse === undefined
+      ? withGraph(pictured, dividers[axis](pictured.graph, divideOptions))
+      : await thinned(pictured, options.sparse, { axis, backend, ...divideOptions });
+  const { model, division, predictedMs, reason } = divided;
+  const { graph } = model;
   onStep('lower');
   const onePerDevice = lower(
     graph,
