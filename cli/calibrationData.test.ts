@@ -24,11 +24,11 @@ function modelOf(shape: readonly (number | string)[]): Model {
 async function arrayFile(dims: readonly number[]): Promise<string> {
   const path = join(await mkdtemp(join(tmpdir(), 'starling-calibration-')), 'samples.npy');
   const count = dims.reduce((product, dim) => product * dim, 1);
-  const { dataType, data } = float32Tensor(
+  const { data } = float32Tensor(
     dims,
     Float32Array.from({ length: count }, (_, i) => i),
   );
-  await writeFile(path, writeNpy({ dataType, dims, data }));
+  await writeFile(path, writeNpy({ dataType: 'float32', dims, data }));
   return path;
 }
 
