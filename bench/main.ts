@@ -14,6 +14,7 @@ import { type Browser, chromium } from '@playwright/test';
 import { chromiumOptions } from '../scripts/browserOptions.ts';
 import { isolatedNetworkPrefix } from '../scripts/isolatedNetwork.ts';
 import { exchangeControl, twoTabsControl } from './controls.ts';
+import type { Exchange } from './exchange.ts';
 import { rounded } from './figures.ts';
 import { describeCommit, describeMachine, loadAverage, waitForCalm } from './machine.ts';
 import { measureModel, type ScenarioResult } from './measure.ts';
@@ -86,7 +87,7 @@ async function main(isolated: boolean): Promise<void> {
   tell(controlsText('before', before));
   const exchanges = await exchangeControl([browser, browser], loopback);
   tell(exchangesTable(exchanges));
-  const slowExchanges: Record<string, readonly unknown[]> = {};
+  const slowExchanges: Record<string, readonly Exchange[]> = {};
   for (const link of usable) {
     const megabits = benchLinks[link] ?? null;
     if (slow === null || megabits === null) continue;
@@ -94,7 +95,12 @@ async function main(isolated: boolean): Promise<void> {
     slowExchanges[link] = await exchangeControl(slow.browsers, slow.link.host);
   }
 
-  const costs = exchanges.map(({ bytes, bareMs }) => ({ bytes, ms: bareMs }));
+  const costs = new Map(
+    Object.entries({ unshaped: exchanges, ...slowExchanges }).map(([link, all]) => [
+      link,
+      all.map(({ bytes, bareMs }) => ({ bytes, ms: bareMs })),
+    ]),
+  );
   const measured: { readonly model: string; readonly title: string; readonly results: ScenarioResult[] }[] =
     [];
   for (const model of models) {

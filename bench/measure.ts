@@ -91,9 +91,10 @@ async function takeTurns(
   );
 }
 
+/** `costs`: of bare exchanges, by link. */
 export async function measureModel(
   subjects: readonly Subject[],
-  costs: readonly ExchangeCost[],
+  costs: ReadonlyMap<string, readonly ExchangeCost[]>,
   options: MeasureOptions,
 ): Promise<ScenarioResult[]> {
   const turns = await takeTurns(subjects, options);
@@ -105,7 +106,11 @@ export async function measureModel(
   }));
 }
 
-function resultOf(subject: Subject, turns: readonly Turn[], costs: readonly ExchangeCost[]): ScenarioResult {
+function resultOf(
+  subject: Subject,
+  turns: readonly Turn[],
+  costs: ReadonlyMap<string, readonly ExchangeCost[]>,
+): ScenarioResult {
   const { scenario, plan, relativeError } = subject;
   const runs = turns.flatMap((turn) => turn.runs);
   const spread = spreadOf(runs.map(({ ms }) => ms));
@@ -136,8 +141,8 @@ function resultOf(subject: Subject, turns: readonly Turn[], costs: readonly Exch
     toPlain: null,
     target: targets[scenario.kind] ?? null,
     bound:
-      scenario.kind === 'two-tabs' && scenario.link === 'unshaped' && traffic !== null
-        ? boundOf(spread.medianMs, devices, traffic, costs)
+      scenario.kind === 'two-tabs' && traffic !== null
+        ? boundOf(spread.medianMs, devices, traffic, costs.get(scenario.link) ?? [])
         : null,
   };
 }

@@ -3,7 +3,7 @@ import type { Browser, Page } from '@playwright/test';
 import type { BenchModel } from './models.ts';
 import type { PageModel, PageRun } from './page/benchPage.ts';
 import type { BenchPlan } from './plans.ts';
-import { benchLinks, type Scenario } from './scenarios.ts';
+import { benchLinks, type Scenario, titleOf } from './scenarios.ts';
 import type { BenchSite } from './site.ts';
 import type { SlowLink } from './slowLink.ts';
 
@@ -32,6 +32,9 @@ export interface Opened {
   readonly subjects: readonly Subject[];
   close(): Promise<void>;
 }
+
+/** What takes longer over its link says nothing that its bytes do not say. */
+const longestRunSeconds = 3;
 
 /** Opens the scenarios of a model, each in tabs of its own. Links share the tabs of their axis. */
 export async function openSubjects(
@@ -69,9 +72,14 @@ export async function openSubjects(
   };
   const subjects: Subject[] = [];
   for (const scenario of scenarios) {
-    tell(`opening ${model.id}: ${JSON.stringify(scenario)}`);
     const plan =
       scenario.kind === 'plain' ? null : await site.plans.plan(model, scenario.axis, scenario.numShards);
+    const seconds = plan === null ? 0 : secondsOnLink(scenario, plan);
+    if (seconds > longestRunSeconds) {
+      tell(`skipping ${model.id}: ${titleOf(scenario)}; a run would take ${seconds.toFixed(0)} s`);
+      continue;
+    }
+    tell(`opening ${model.id}: ${titleOf(scenario)}`);
     let page: Page;
     let relativeError: number;
     let prepare = () => {};
@@ -112,6 +120,12 @@ export async function openSubjects(
       for (const page of pages) await page.close();
     },
   };
+}
+
+/** At best: each device sends its half at the link's full speed. */
+function secondsOnLink(scenario: Scenario, { traffic }: BenchPlan): number {
+  const megabits = scenario.kind === 'two-tabs' ? (benchLinks[scenario.link] ?? null) : null;
+  return megabits === null ? 0 : (traffic.exchangedBytes * 8) / 2 / (megabits * 1e6);
 }
 
 function load(page: Page, model: PageModel, plan: BenchPlan): Promise<number> {
