@@ -11,6 +11,9 @@ export const planFormat = 'starling-plan';
 /** Rises when an older reader could misread a newer plan. */
 export const planVersion = 1;
 
+/** Names that a schema's record leaves out, because in JavaScript they are no ordinary keys. A plan never lists them. */
+export const unlistedNames: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);
+
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const name = v.string();
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));

@@ -4,7 +4,7 @@ import type { Graph, Model } from '../../graph/graph.ts';
 import type { Ranges } from '../../graph/ranges.ts';
 import { saveModel } from '../../graph/save.ts';
 import { StarlingError } from '../../protocol/errors.ts';
-import { type PlanFile, planFormat, planVersion } from '../../protocol/plan.ts';
+import { type PlanFile, planFormat, planVersion, unlistedNames } from '../../protocol/plan.ts';
 import { sha256Hex } from '../../protocol/sha256.ts';
 import type { Division, RoomProgram } from '../../runtime/lower/program.ts';
 import { flattenRanges } from '../../runtime/plan.ts';
@@ -76,14 +76,14 @@ function describeEnd({ name, dataType, shape }: Graph['inputs'][number]): PlanFi
 
 /** Weights become inputs, so that the graph file is a valid model without them. */
 function withoutWeights(graph: Graph): Graph {
-  const weights = [...graph.initializers].filter(([, tensor]) => !isInline(tensor));
+  const weights = [...graph.initializers].filter(([name, tensor]) => !isInline(name, tensor));
   return {
     ...graph,
     inputs: [
       ...graph.inputs,
       ...weights.map(([name, { dataType, dims }]) => ({ name, dataType, shape: dims })),
     ],
-    initializers: new Map([...graph.initializers].filter(([, tensor]) => isInline(tensor))),
+    initializers: new Map([...graph.initializers].filter(([name, tensor]) => isInline(name, tensor))),
   };
 }
 
@@ -103,7 +103,10 @@ function flattenDivision({
   };
   return {
     shardings: Object.fromEntries(
-      [...shardings].map(([value, { axis, parts }]) => [value, { axis, partition: indexOf(parts) }]),
+      // A value without an owner is computed where it is needed, which is right for any name.
+      [...shardings]
+        .filter(([value]) => !unlistedNames.has(value))
+        .map(([value, { axis, parts }]) => [value, { axis, partition: indexOf(parts) }]),
     ),
     supports: Object.fromEntries([...supports].map(([node, parts]) => [node, indexOf(parts)])),
     partitions,

@@ -6,6 +6,7 @@ import { boxDims, copyBox, type Selections } from '../../graph/boxes.ts';
 import type { Graph } from '../../graph/graph.ts';
 import { equal, type Ranges, range, union } from '../../graph/ranges.ts';
 import { byteCount, dataTypeBytes, type Tensor } from '../../graph/tensor.ts';
+import { unlistedNames } from '../../protocol/plan.ts';
 import type { Program } from '../../runtime/lower/program.ts';
 import { flattenRanges } from '../../runtime/plan.ts';
 
@@ -26,8 +27,13 @@ export interface WeightFiles {
   readonly tensors: Record<string, PlacedTensor>;
 }
 
-export function isInline(tensor: Tensor): boolean {
-  return tensor.dataType === 'string' || tensor.dataType === 'int64' || tensor.data.byteLength < inlineBytes;
+export function isInline(name: string, tensor: Tensor): boolean {
+  return (
+    unlistedNames.has(name) ||
+    tensor.dataType === 'string' ||
+    tensor.dataType === 'int64' ||
+    tensor.data.byteLength < inlineBytes
+  );
 }
 
 /** The smallest box that holds all that a program reads of a tensor; undefined where it reads nothing. */
@@ -73,7 +79,7 @@ export function layOutWeights(graph: Graph, perShard: readonly Program[]): Weigh
   const tensors: Record<string, PlacedTensor> = {};
   for (const [name, tensor] of graph.initializers) {
     const { dataType, dims } = tensor;
-    if (isInline(tensor) || dataType === 'string') continue;
+    if (isInline(name, tensor) || dataType === 'string') continue;
     const boxes = perShard.map((program) => boxOf(program, name, dims));
     const everyone = boxes.every((box) => box !== undefined && Object.keys(box).length === 0);
     const wanted: [number, Selections][] = everyone

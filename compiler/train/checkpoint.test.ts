@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { StarlingError } from '../../protocol/errors.ts';
+import { unlistedNames } from '../../protocol/plan.ts';
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 
 const arrays = fc.dictionary(
-  fc.string().filter((name) => name !== '__metadata__' && name !== '__proto__'),
+  fc.string().filter((name) => name !== '__metadata__' && !unlistedNames.has(name)),
   fc.oneof(
     fc.array(fc.float({ noNaN: true }), { maxLength: 20 }).map((list) => Float32Array.from(list)),
     fc.uint8Array({ maxLength: 20 }),
@@ -21,6 +22,13 @@ test('a checkpoint comes back as it was written', () => {
     }),
     { numRuns: 100 },
   );
+});
+
+test('a name that would be lost on reading is refused on writing', () => {
+  for (const name of unlistedNames) {
+    const state = { arrays: new Map([[name, Float32Array.of(1)]]), numbers: new Map() };
+    expect(() => writeCheckpoint(state)).toThrow(StarlingError);
+  }
 });
 
 test('bytes that are no checkpoint are refused with a sentence', () => {

@@ -1,6 +1,7 @@
 /** A training state as bytes and back, in the safetensors format: arrays by name, and numbers as its metadata. */
 import * as v from 'valibot';
 import { StarlingError } from '../../protocol/errors.ts';
+import { unlistedNames } from '../../protocol/plan.ts';
 
 export interface Checkpoint {
   readonly numbers: ReadonlyMap<string, number>;
@@ -21,6 +22,13 @@ export function writeCheckpoint({ numbers, arrays }: Checkpoint): Uint8Array {
   const header: Record<string, unknown> = {
     __metadata__: Object.fromEntries([...numbers].map(([name, value]) => [name, String(value)])),
   };
+  const lost = [...arrays.keys(), ...numbers.keys()].find((name) => unlistedNames.has(name));
+  if (lost !== undefined) {
+    throw new StarlingError(
+      'MODEL_UNSUPPORTED',
+      `A checkpoint cannot hold an array called "${lost}"; rename that value in the model.`,
+    );
+  }
   let position = 0;
   // Floats first, so that they are aligned.
   const sorted = [...arrays].sort(([, a], [, b]) => b.BYTES_PER_ELEMENT - a.BYTES_PER_ELEMENT);
