@@ -162,7 +162,7 @@ function withoutRatios({ whole, bound, ...result }: ScenarioResult) {
   return {
     ...result,
     toPlain: null,
-    whole: whole === null ? null : { ...whole, ratio: null },
+    whole: whole === null ? null : { ...whole, ratio: null, computeRatio: null },
     bound: bound === null ? null : { ...bound, ratio: null },
   };
 }

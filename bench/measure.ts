@@ -37,8 +37,11 @@ export interface ScenarioResult extends Spread {
   readonly othersCores: { readonly mean: number; readonly largest: number } | null;
   readonly stats: RunSplit | null;
   readonly traffic: Traffic | null;
-  /** Of stages: the same nodes as one session a device, and how much longer the stages take. */
-  readonly whole: (Spread & { readonly ratio: number }) | null;
+  /**
+   * Of stages: the same nodes as one session a device, and how much longer the stages take, with everything that lies
+   * between them (the executor, frames, channels in memory) and alone.
+   */
+  readonly whole: (Spread & { readonly ratio: number; readonly computeRatio: number }) | null;
   /** Of the noted runs, device by device; medians. */
   readonly devices: readonly DeviceBreakdown[];
   /** The median noted run. */
@@ -119,7 +122,13 @@ function resultOf(
   const devices = medianBreakdowns(timelines.map(breakdownOf));
   const wholes = runs.flatMap(({ wholeMs }) => wholeMs ?? []);
   const whole =
-    wholes.length === 0 ? null : { ...spreadOf(wholes), ratio: rounded(spread.medianMs / median(wholes), 3) };
+    wholes.length === 0
+      ? null
+      : {
+          ...spreadOf(wholes),
+          ratio: rounded(spread.medianMs / median(wholes), 3),
+          computeRatio: rounded(devices.reduce((sum, one) => sum + one.computeMs, 0) / median(wholes), 3),
+        };
   const traffic = scenario.kind === 'two-tabs' || scenario.kind === 'stages' ? (plan?.traffic ?? null) : null;
   return {
     scenario,
