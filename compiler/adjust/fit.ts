@@ -57,6 +57,10 @@ export async function fitContraction(options: FitOptions): Promise<Fit> {
   const solver = prepareSolver(gram, width, blocks, ridge);
   let weights = solver(cross, old, outputs);
   const error = (squares - explained(gram, cross, weights, width, outputs)) / (count * outputs);
+  const means = sums.reduce((total, sum) => total + (sum / count) ** 2, 0);
+  const variance = (squares / count - means) / outputs;
+  // Softer than the scores are: near certainty says little about which class comes second.
+  const temperature = Math.max(Math.sqrt(variance), Number.MIN_VALUE);
   if (kind !== 'squares') {
     let last = weights;
     let ahead = weights;
@@ -65,7 +69,7 @@ export async function fitContraction(options: FitOptions): Promise<Fit> {
       cross = new Float64Array(width * outputs);
       for (const batch of kept) {
         const made = await products.product(batch.inputs, transposed, batch.rows);
-        const wanted = pseudoTargets[kind](batch, made, outputs);
+        const wanted = pseudoTargets[kind](batch, made, outputs, temperature);
         accumulate(cross, await products.transposedProduct(batch.inputs, wanted, batch.rows));
       }
       weights = solver(cross, kind === 'scores' ? ahead : old, outputs);
@@ -74,8 +78,7 @@ export async function fitContraction(options: FitOptions): Promise<Fit> {
       last = weights;
     }
   }
-  const means = sums.reduce((total, sum) => total + (sum / count) ** 2, 0);
-  return { weights, error, variance: (squares / count - means) / outputs };
+  return { weights, error, variance };
 }
 
 function lessAddends(targets: Float32Array, addends: Float32Array | undefined): Float32Array {
@@ -83,7 +86,12 @@ function lessAddends(targets: Float32Array, addends: Float32Array | undefined): 
   return targets.map((target, i) => target - (addends[i] as number));
 }
 
-type PseudoTargets = (batch: RowBatch, made: Float32Array, outputs: number) => Float32Array;
+type PseudoTargets = (
+  batch: RowBatch,
+  made: Float32Array,
+  outputs: number,
+  temperature: number,
+) => Float32Array;
 
 const pseudoTargets: { readonly [Kind in Exclude<ErrorKind, 'squares'>]: PseudoTargets } = {
   /** Where the target is below zero and what is made too, what is made is right as it is. */
@@ -94,22 +102,22 @@ const pseudoTargets: { readonly [Kind in Exclude<ErrorKind, 'squares'>]: PseudoT
       return wanted - added;
     }),
   /** The softmax's curvature is at most 1/2 (Boehning and Lindsay 1988): a step of twice the gradient. */
-  scores({ targets, addends }, made, outputs) {
+  scores({ targets, addends }, made, outputs, temperature) {
     const sums = addends === undefined ? made : made.map((value, i) => value + (addends[i] as number));
-    const wanted = softmaxRows(targets, outputs);
-    const got = softmaxRows(sums, outputs);
-    return made.map((value, i) => value + 2 * ((wanted[i] as number) - (got[i] as number)));
+    const wanted = softmaxRows(targets, outputs, temperature);
+    const got = softmaxRows(sums, outputs, temperature);
+    return made.map((value, i) => value + 2 * temperature * ((wanted[i] as number) - (got[i] as number)));
   },
 };
 
-function softmaxRows(scores: Float32Array, length: number): Float32Array {
+function softmaxRows(scores: Float32Array, length: number, temperature: number): Float32Array {
   const result = new Float32Array(scores.length);
   for (let start = 0; start < scores.length; start += length) {
     const row = scores.subarray(start, start + length);
     const largest = row.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
     let sum = 0;
     for (let i = 0; i < length; i++) {
-      const power = Math.exp((row[i] as number) - largest);
+      const power = Math.exp(((row[i] as number) - largest) / temperature);
       result[start + i] = power;
       sum += power;
     }

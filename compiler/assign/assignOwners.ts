@@ -152,20 +152,24 @@ export function assignOwners(
   let best = descend(problem, start, neighbours, random);
   let least = crossingEnergy(problem.blocks, best);
   for (let i = 0; i < restarts; i++) {
-    const mixed = new Map(start);
-    for (const group of problem.groups) {
-      const shards = shuffled(
-        group.map((id) => start.get(id) ?? 0),
-        random,
-      );
-      for (const [position, id] of group.entries()) mixed.set(id, shards[position] ?? 0);
-    }
-    const owners = descend(problem, mixed, neighbours, random);
-    const energy = crossingEnergy(problem.blocks, owners);
-    if (energy < least) {
-      best = owners;
-      least = energy;
-    }
+    const owners = descend(problem, mixed(problem, start, random), neighbours, random);
+    const crossing = crossingEnergy(problem.blocks, owners);
+    if (crossing >= least) continue;
+    best = owners;
+    least = crossing;
   }
   return best;
+}
+
+/** The owners of every group dealt anew. */
+function mixed({ groups }: AssignProblem, start: Owners, random: () => number): Owners {
+  const owners = new Map(start);
+  for (const group of groups) {
+    const shards = shuffled(
+      group.map((id) => start.get(id) ?? 0),
+      random,
+    );
+    for (const [position, id] of group.entries()) owners.set(id, shards[position] ?? 0);
+  }
+  return owners;
 }

@@ -5,9 +5,10 @@
 import { inverse } from '../linearAlgebra/cholesky.ts';
 
 export interface EliminateInput {
-  /** Gram matrix of the columns, n x n, definite; and how many columns each channel has. */
-  readonly gram: Float64Array;
+  /** Inverse of the Gram matrix of the columns, n x n; overwritten. */
+  readonly inverseGram: Float64Array;
   readonly n: number;
+  /** Columns of each channel. */
   readonly taps: number;
   /** rows x n: the weights of the shard's outputs, which are the optimum while nothing is lost. */
   readonly weights: Float64Array;
@@ -22,8 +23,7 @@ export interface Loss {
 }
 
 /** In the order in which channels are lost. */
-export function eliminate({ gram, n, taps, weights, candidates }: EliminateInput): readonly Loss[] {
-  const inverseGram = inverse(gram, n);
+export function eliminate({ inverseGram, n, taps, weights, candidates }: EliminateInput): readonly Loss[] {
   const current = weights.slice();
   const left = new Set(candidates);
   const losses: Loss[] = [];

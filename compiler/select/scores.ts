@@ -7,6 +7,7 @@ import type { Division } from '../../runtime/lower/program.ts';
 import { ownOutputs } from '../adjust/blocks.ts';
 import { type Contraction, withBias } from '../calibrate/contractions.ts';
 import type { Gram } from '../calibrate/gram.ts';
+import { inverse } from '../linearAlgebra/cholesky.ts';
 import { eliminate } from './eliminate.ts';
 import type { Feature, Source } from './features.ts';
 
@@ -45,6 +46,7 @@ export function scoreContraction(
   const gram = ridged(matrix, width, ridge);
   const weights = withBias(graph, contraction);
   const scale = weight(contraction) / outputVariance(weights, gram, width);
+  const inverted = width <= eliminationWidth ? inverse(gram, width) : gram;
   for (let shard = 0; shard < division.numShards; shard++) {
     const outputs = ownOutputs(division, contraction, shard) ?? [];
     const foreign = source.flatMap((from, channel) =>
@@ -58,7 +60,7 @@ export function scoreContraction(
     const { taps } = contraction;
     const losses =
       width <= eliminationWidth
-        ? eliminate({ gram, n: width, taps, weights: rows, candidates: foreign })
+        ? eliminate({ inverseGram: inverted.slice(), n: width, taps, weights: rows, candidates: foreign })
         : energies(gram, width, taps, rows, foreign);
     // What is lost later is worth at least as much as what was lost before it.
     let worth = 0;

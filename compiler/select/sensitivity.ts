@@ -5,8 +5,8 @@
 import type { Model } from '../../graph/graph.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import type { Division } from '../../runtime/lower/program.ts';
-import { type Block, blocksOf, splitBias } from '../adjust/blocks.ts';
-import { prepareSolver } from '../adjust/solver.ts';
+import { blocksOf, splitBias } from '../adjust/blocks.ts';
+import { restrictedFit } from '../adjust/restricted.ts';
 import type { Calibration } from '../calibrate/calibration.ts';
 import { type Contraction, withBias, withWeights } from '../calibrate/contractions.ts';
 import type { Gram } from '../calibrate/gram.ts';
@@ -36,7 +36,7 @@ export async function sensitivities(input: SensitivityInput): Promise<ReadonlyMa
       source.flatMap((from, channel) => (from === 'everywhere' || from.owner === shard ? [channel] : [])),
     );
     const blocks = blocksOf(division, contraction, reads);
-    const own = restricted(withBias(model.graph, contraction), gram, blocks, ridge);
+    const own = restrictedFit(withBias(model.graph, contraction), gram, blocks, ridge);
     onContraction?.(++done, grams.size);
     if (!(own.error > 1e-6)) continue;
     const graph = withWeights(model.graph, contraction, ...splitBias(own.weights, gram.width));
@@ -45,44 +45,6 @@ export async function sensitivities(input: SensitivityInput): Promise<ReadonlyMa
   }
   const mean = [...ratios.values()].reduce((sum, ratio) => sum + ratio, 0) / Math.max(1, ratios.size);
   return new Map([...ratios].map(([contraction, ratio]) => [contraction, mean > 0 ? ratio / mean : 1]));
-}
-
-/** The best weights for the blocks, and the share of the outputs' variance that they miss. */
-function restricted(
-  weights: Float64Array,
-  { matrix, width }: Gram,
-  blocks: readonly Block[],
-  ridge: number,
-): { readonly weights: Float64Array; readonly error: number } {
-  const outputs = weights.length / width;
-  const cross = new Float64Array(width * outputs);
-  for (let output = 0; output < outputs; output++) {
-    for (let i = 0; i < width; i++) {
-      let sum = 0;
-      for (let j = 0; j < width; j++)
-        sum += (matrix[i * width + j] as number) * (weights[output * width + j] as number);
-      cross[i * outputs + output] = sum;
-    }
-  }
-  const solved = prepareSolver(matrix, width, blocks, ridge)(cross, weights, outputs);
-  let missed = 0;
-  let variance = 0;
-  for (let output = 0; output < outputs; output++) {
-    const at = output * width;
-    const mean = cross[(width - 1) * outputs + output] as number;
-    variance -= mean * mean;
-    for (let i = 0; i < width; i++) {
-      variance += (weights[at + i] as number) * (cross[i * outputs + output] as number);
-      const left = (weights[at + i] as number) - (solved[at + i] as number);
-      if (left === 0) continue;
-      for (let j = 0; j < width; j++)
-        missed +=
-          left *
-          (matrix[i * width + j] as number) *
-          ((weights[at + j] as number) - (solved[at + j] as number));
-    }
-  }
-  return { weights: solved, error: variance > 0 ? missed / variance : 0 };
 }
 
 /** Elements of each output, all samples one after another. */
