@@ -94,8 +94,8 @@ function tokenBucket(megabits: number): string[] {
 }
 
 function createEnd(index: number): End {
-  // A namespace lives as long as a process in it.
-  const holder = spawn('unshare', ['-n', 'sleep', '86400'], { stdio: 'ignore' });
+  // A namespace lives as long as a process in it, and this one as long as our end of its pipe: also where we crash.
+  const holder = spawn('unshare', ['-n', 'cat'], { stdio: ['pipe', 'ignore', 'ignore'] });
   const pid = holder.pid;
   if (pid === undefined) throw new Error('unshare did not start.');
   waitForNamespace(pid);
