@@ -10,7 +10,7 @@ import { type Calibration, firstSamples } from './calibrate/calibration.ts';
 import { findContractions, readWeights } from './calibrate/contractions.ts';
 import { openPrefix } from './calibrate/prefix.ts';
 import { openLocalRoom } from './measure/localRoom.ts';
-import { analyse, type SparsifySettings, thin } from './sparsify.ts';
+import { analyse, choose, type SparsifySettings, sparsify, thin } from './sparsify.ts';
 
 const backend = await createHeapBackend();
 const settings: SparsifySettings = { numShards: 2, backend, calibration: blockPictures(256, 64), rows: 4000 };
@@ -91,7 +91,7 @@ test('a sparse room equals the sparse model; adjusting beats removing; more budg
   let before = Number.POSITIVE_INFINITY;
   for (const keep of [0, 0.3, 0.7]) {
     // Least squares to the logits themselves, so that their error must fall.
-    const sparse = await thin(analysis, { keep }, { ...settings, scoreSweeps: 0 });
+    const sparse = await thin(analysis, choose(analysis, { keep }), { ...settings, scoreSweeps: 0 });
     const { sentFeatures, denseFeatures } = sparse.report;
     expect(sentFeatures).toBe(Math.round(keep * denseFeatures));
     const got = await logitsOf(sparse.model, unseen);
@@ -107,7 +107,7 @@ test('a sparse room equals the sparse model; adjusting beats removing; more budg
 
 test('a full budget leaves the model as it is', async () => {
   const model = await blockNetwork(backend, 8, 1);
-  const { model: same, division, report } = await thin(await analyse(model, settings), { keep: 1 }, settings);
+  const { model: same, division, report } = await sparsify(model, { keep: 1 }, settings);
   expect(same).toBe(model);
   expect(division.supports?.size).toBe(0);
   expect(report.sentBytes).toBe(report.denseBytes);
@@ -116,11 +116,7 @@ test('a full budget leaves the model as it is', async () => {
 test('weights outside the supports are zero, own channels are always inside', async () => {
   const model = await blockNetwork(backend, 12, 1);
   const numShards = 3;
-  const { model: sparse, division } = await thin(
-    await analyse(model, { ...settings, numShards }),
-    { keep: 0.2 },
-    { ...settings, numShards },
-  );
+  const { model: sparse, division } = await sparsify(model, { keep: 0.2 }, { ...settings, numShards });
   const contractions = findContractions(sparse.graph);
   const thinned = contractions.filter(({ node }) => division.supports?.has(node.name) === true);
   expect(thinned.length).toBeGreaterThan(1);

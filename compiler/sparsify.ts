@@ -1,6 +1,6 @@
 /**
  * A dense division by channels made sparse after training, without labels: calibrate, assign, select, adjust. `analyse`
- * does what all budgets share, `thin` spends one budget; `sparsify` is both. Lowers and measures nothing.
+ * does what all budgets share, `choose` spends one and `thin` adjusts to it; `sparsify` is all three. Lowers and measures nothing.
  */
 import type { Model } from '../graph/graph.ts';
 import { seededRandom } from '../graph/random.ts';
@@ -163,18 +163,24 @@ export async function analyse(model: Model, settings: SparsifySettings): Promise
   }
 }
 
-/** Throws BUDGET_INVALID and CALIBRATION_INVALID. */
+/** The features that a budget buys. Throws BUDGET_INVALID. */
+export function choose(
+  { model, division, contractions, candidates }: Analysis,
+  budget: Budget,
+  wireBytes?: number,
+): readonly Candidate[] {
+  const bytesOf = featureBytes(model.graph, division, wireBytes);
+  return spend(candidates, budget, bytesOf, roundsByDepth(model.graph, contractions));
+}
+
+/** Sends only `chosen`, some of the analysis' candidates, and adjusts the weights to it. Throws CALIBRATION_INVALID. */
 export async function thin(
   analysis: Analysis,
-  budget: Budget,
+  chosen: readonly Candidate[],
   settings: SparsifySettings,
 ): Promise<Sparsified> {
   const { model, division, contractions, candidates } = analysis;
   const { backend, onProgress = () => {} } = settings;
-  const bytesOf = featureBytes(model.graph, division, settings.wireBytes);
-  const roundOf = roundsByDepth(model.graph, contractions);
-  const chosen = spend(candidates, budget, bytesOf, roundOf);
-  onProgress('select', chosen.length, candidates.length);
   const reads = readsOf(analysis, chosen);
   const products = await openProducts(backend);
   let adjusted: Adjusted;
@@ -192,6 +198,8 @@ export async function thin(
   } finally {
     await products.release();
   }
+  const bytesOf = featureBytes(model.graph, division, settings.wireBytes);
+  const roundOf = roundsByDepth(model.graph, contractions);
   const bytes = (list: readonly Candidate[]) => list.reduce((sum, candidate) => sum + bytesOf(candidate), 0);
   return {
     model: adjusted.model,
@@ -209,12 +217,16 @@ export async function thin(
   };
 }
 
+/** Throws BUDGET_INVALID and CALIBRATION_INVALID. */
 export async function sparsify(
   model: Model,
   budget: Budget,
   settings: SparsifySettings,
 ): Promise<Sparsified> {
-  return thin(await analyse(model, settings), budget, settings);
+  const analysis = await analyse(model, settings);
+  const chosen = choose(analysis, budget, settings.wireBytes);
+  settings.onProgress?.('select', chosen.length, analysis.candidates.length);
+  return thin(analysis, chosen, settings);
 }
 
 function capacitiesOf({ numShards, capacities }: SparsifySettings): readonly number[] {
