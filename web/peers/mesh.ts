@@ -2,16 +2,16 @@
  * One peer for each other member of the room: who offers, when a peer is made again, what the room hears of it.
  * How one connection comes about is peer.ts; which device computes what is not decided here.
  */
-import type { Capabilities } from '../../protocol/control.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { SignalDescription, SignalPayload } from '../../protocol/signaling.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { randomHex } from '../randomHex.ts';
+import { encodeRoomMessage } from './encodeRoomMessage.ts';
 import { deriveRoomKey, verifyFingerprints } from './fingerprints.ts';
 import type { Mesh, MeshOptions, MeshPeer } from './meshApi.ts';
-import { createPeer, encodeRoomMessage, type Peer, type PeerEnd } from './peer.ts';
-import type { LinkPath } from './simplePeer.ts';
+import { entryName, MeshEntry, unreachable } from './meshEntry.ts';
+import { createPeer, type Peer, type PeerEnd } from './peer.ts';
 
 export type * from './meshApi.ts';
 
@@ -26,39 +26,12 @@ export function createMesh(options: MeshOptions): Mesh {
   return new PeerMesh(options);
 }
 
-/** The connection to one other member, through all its attempts. */
-class Entry implements MeshPeer {
-  readonly deviceId: string;
-  state: MeshPeer['state'] = 'waiting';
-  capabilities: Capabilities | null = null;
-  peer: Peer | null = null;
-  /** Attempts that failed in a row, for the time until the next. */
-  failures = 0;
-  final = false;
-  /** Offers that have been looked at: a server that sends one again changes nothing. */
-  readonly offers = new Set<string>();
-  /** The next attempt, or on the other side the end of patience with who should make it. */
-  cancelTimer: () => void = () => {};
-
-  constructor(deviceId: string) {
-    this.deviceId = deviceId;
-  }
-
-  get path(): LinkPath | null {
-    return this.peer?.path ?? null;
-  }
-
-  get roundTripMs(): number | null {
-    return this.peer?.roundTripMs ?? null;
-  }
-}
-
 class PeerMesh implements Mesh {
   readonly deviceId: string;
   readonly #options: MeshOptions;
   readonly #clock: Clock;
   readonly #secretKey: Uint8Array | null;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, MeshEntry>();
   #unsubscribe: () => void = () => {};
   #closed = false;
 
@@ -108,7 +81,7 @@ class PeerMesh implements Mesh {
   }
 
   /** Of two members the one with the smaller id makes the offers: never both. */
-  #offers(entry: Entry): boolean {
+  #offers(entry: MeshEntry): boolean {
     return this.deviceId < entry.deviceId;
   }
 
@@ -116,7 +89,7 @@ class PeerMesh implements Mesh {
     const known = this.#entries.get(id);
     // Who comes back to the server may have been connected all the time.
     if (id === this.deviceId || (known !== undefined && known.state !== 'failed')) return;
-    const entry = new Entry(id);
+    const entry = new MeshEntry(id);
     known?.cancelTimer();
     this.#entries.set(id, entry);
     this.#begin(entry);
@@ -143,7 +116,7 @@ class PeerMesh implements Mesh {
   }
 
   /** Makes an offer, or waits for one. */
-  #begin(entry: Entry): void {
+  #begin(entry: MeshEntry): void {
     entry.cancelTimer();
     if (this.#offers(entry)) {
       this.#connect(entry, randomHex(16));
@@ -158,14 +131,14 @@ class PeerMesh implements Mesh {
     });
   }
 
-  #connect(entry: Entry, attempt: string): Peer | null {
+  #connect(entry: MeshEntry, attempt: string): Peer | null {
     const { signaling, onEvent, onTensorChannel, iceServers, iceTransportPolicy, capabilities } =
       this.#options;
     const { deviceId } = entry;
     entry.cancelTimer();
     entry.peer?.close('the connection is made again');
     if (entry.state === 'connected') {
-      const error = new StarlingError('PEER_LOST', `${name(entry)} makes its connection again.`);
+      const error = new StarlingError('PEER_LOST', `${entryName(entry)} makes its connection again.`);
       onEvent({ type: 'peer-lost', deviceId, error });
     }
     entry.peer = null;
@@ -210,7 +183,7 @@ class PeerMesh implements Mesh {
   }
 
   /** @param tell whether the other end has yet to hear of it */
-  #ended(entry: Entry, attempt: string, how: PeerEnd, tell = true): void {
+  #ended(entry: MeshEntry, attempt: string, how: PeerEnd, tell = true): void {
     const { signaling, onEvent } = this.#options;
     const { deviceId } = entry;
     const member = signaling.members.has(deviceId);
@@ -248,13 +221,13 @@ class PeerMesh implements Mesh {
       entry.peer.close('the other device has ended this attempt');
       const error = new StarlingError(
         payload.code,
-        `${name(entry)} has ended the attempt: ${payload.message}`,
+        `${entryName(entry)} has ended the attempt: ${payload.message}`,
       );
       this.#ended(entry, payload.attempt, { type: 'failed', error }, false);
     }
   }
 
-  #takeOffer(entry: Entry, offer: SignalDescription): void {
+  #takeOffer(entry: MeshEntry, offer: SignalDescription): void {
     const { attempt, sdp, mac } = offer;
     if (this.#offers(entry) || entry.offers.has(attempt) || entry.offers.size >= rememberedOffers) return;
     entry.offers.add(attempt);
@@ -270,12 +243,4 @@ class PeerMesh implements Mesh {
     }
     this.#connect(entry, attempt)?.signal(offer);
   }
-}
-
-function name(entry: Entry): string {
-  return `Device ${entry.deviceId.slice(0, 8)}`;
-}
-
-function unreachable(entry: Entry, why: string): StarlingError {
-  return new StarlingError('PEER_UNREACHABLE', `${name(entry)} could not be reached: ${why}.`);
 }

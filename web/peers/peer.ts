@@ -5,73 +5,19 @@
 import { type Capabilities, type ControlMessage, parseControlMessage } from '../../protocol/control.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { limits } from '../../protocol/limits.ts';
-import { messageBytes } from '../../protocol/parseJson.ts';
-import type { IceServer, SignalDescription, SignalPayload } from '../../protocol/signaling.ts';
+import type { SignalDescription, SignalPayload } from '../../protocol/signaling.ts';
 import { protocolVersion } from '../../protocol/version.ts';
-import { type Clock, systemClock } from '../clock.ts';
+import { systemClock } from '../clock.ts';
 import { signFingerprints, verifyFingerprints } from './fingerprints.ts';
 import { type Heartbeat, startHeartbeat } from './heartbeat.ts';
+import type { Peer, PeerEnd, PeerOptions } from './peerApi.ts';
 import { createConnection, type LinkPath } from './simplePeer.ts';
 import { unreachableReason } from './unreachableReason.ts';
 
 /** Time for the farewell to go out before the connection is cut. */
 const farewellMs = 100;
 
-export type PeerEnd =
-  | { readonly type: 'left' }
-  /** Was connected: PEER_LOST. */
-  | { readonly type: 'lost'; readonly error: StarlingError }
-  /** Never was: PEER_UNREACHABLE, PEER_UNTRUSTED, PROTOCOL_VERSION, MESSAGE_INVALID. */
-  | { readonly type: 'failed'; readonly error: StarlingError };
-
-export interface PeerOptions {
-  readonly room: string;
-  readonly localId: string;
-  readonly remoteId: string;
-  /** 32 hexadecimal digits; the initiator draws them, the other end takes them from the offer. */
-  readonly attempt: string;
-  readonly initiator: boolean;
-  readonly iceServers: readonly IceServer[];
-  readonly iceTransportPolicy: RTCIceTransportPolicy;
-  /** From deriveRoomKey; null where the room has no secret. */
-  readonly secretKey: Uint8Array | null;
-  readonly capabilities: Capabilities;
-  readonly clock?: Clock;
-  sendSignal(payload: SignalPayload): void;
-  /** In the task that creates the channel: the only moment at which it can be transferred to a Worker. */
-  onTensorChannel(channel: RTCDataChannel): void;
-  onConnected(capabilities: Capabilities): void;
-  onMessage(message: unknown): void;
-  /** Once, and nothing follows; not after `close`. */
-  onEnd(end: PeerEnd): void;
-}
-
-export interface Peer {
-  readonly attempt: string;
-  readonly connected: boolean;
-  readonly roundTripMs: number | null;
-  /** Direct or through a TURN server; null until it is known. */
-  readonly path: LinkPath | null;
-  /** A relayed message of this attempt. */
-  signal(payload: SignalPayload): void;
-  /** Text from encodeRoomMessage; false where the peer is not connected. */
-  sendText(text: string): boolean;
-  /** The other page may be gone: ask at once and wait for less. */
-  doubt(): void;
-  /** Says bye and ends the connection. */
-  close(reason: string): void;
-}
-
-/** @throws StarlingError MESSAGE_TOO_LARGE */
-export function encodeRoomMessage(message: object): string {
-  const text = JSON.stringify({ type: 'room', message });
-  const bytes = messageBytes(text, limits.controlMessageBytes);
-  if (bytes <= limits.controlMessageBytes) return text;
-  throw new StarlingError(
-    'MESSAGE_TOO_LARGE',
-    `A message to another device may be ${limits.controlMessageBytes} bytes long, but one of at least ${bytes} bytes was to be sent.`,
-  );
-}
+export type * from './peerApi.ts';
 
 /**
  * Starts connecting. An initiator makes its offer by itself; the other end is given the offer with `signal`.
