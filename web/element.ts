@@ -8,7 +8,8 @@
 import { StarlingError } from '../protocol/errors.ts';
 import { systemClock } from './clock.ts';
 import type { DeviceView } from './deviceView.ts';
-import { joinRoom, type Room } from './room.ts';
+import { joinRoom } from './joinRoom.ts';
+import type { Room } from './room.ts';
 import type { RunOptions, RunReport, Session } from './session.ts';
 import type { OutputTensor, TensorLike } from './tensors.ts';
 import { WorkerRestarts } from './workerRestarts.ts';

@@ -8,15 +8,15 @@ export type { PlanSummary, PlanValue, RunStats } from '../workers/api.ts';
 export type { ModelSignature } from '../workers/compileApi.ts';
 export type { RunEvent } from './coordinator/coordinator.ts';
 export type { DeviceView } from './deviceView.ts';
-export {
-  type JoinOptions,
-  joinRoom,
-  type LoadModelOptions,
-  type LoadOptions,
-  type ModelProgress,
-  type PlanToLoad,
-  type Room,
-  type RoomEvent,
+export { joinRoom } from './joinRoom.ts';
+export type {
+  JoinOptions,
+  LoadModelOptions,
+  LoadOptions,
+  ModelProgress,
+  PlanToLoad,
+  Room,
+  RoomEvent,
 } from './room.ts';
 export type { RunOptions, RunReport, Session } from './session.ts';
 export type { OutputTensor, TensorData, TensorLike } from './tensors.ts';

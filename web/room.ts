@@ -1,130 +1,37 @@
 /**
- * A room as callers see it: joins, shows who is there, loads plans, leaves. It joins signaling, mesh, Worker and
- * coordinator to each other; every decision is in the coordinator.
+ * A room as callers see it: shows who is there, loads plans, leaves. It joins signaling, mesh, Worker and coordinator
+ * to each other; every decision is in the coordinator.
  */
-import * as v from 'valibot';
-import type { BackendInfo, BackendKind, WasmBase } from '../protocol/backendInfo.ts';
-import type { CompileStep } from '../protocol/compileChoices.ts';
+import type { BackendInfo, WasmBase } from '../protocol/backendInfo.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import { heldPlanAddress } from '../protocol/heldPlan.ts';
 import { limits } from '../protocol/limits.ts';
-import { RoomMessage } from '../protocol/roomMessages.ts';
-import type { CompileWishes } from '../workers/compileApi.ts';
 import { systemClock } from './clock.ts';
-import { Coordinator, type RunEvent } from './coordinator/coordinator.ts';
-import { defaultWasmBase } from './defaultWasmBase.ts';
+import { Coordinator } from './coordinator/coordinator.ts';
 import { deviceName, isMobile } from './deviceName.ts';
 import { type DeviceView, deviceViews } from './deviceView.ts';
 import { Emitter } from './events.ts';
 import { watchLifecycle } from './lifecycle.ts';
-import { createMesh, type Mesh, type MeshEvent } from './peers/mesh.ts';
+import { Notifier } from './notifier.ts';
+import { PeerLinks } from './peerLinks.ts';
+import { createMesh, type Mesh } from './peers/mesh.ts';
 import { describePlan, planAddresses } from './planAddresses.ts';
+import type { JoinOptions, LoadModelOptions, LoadOptions, PlanToLoad, RoomEvent } from './roomApi.ts';
 import { Session } from './session.ts';
-import { connectSignaling, type SignalingClient } from './signaling/signalingClient.ts';
+import type { SignalingClient, SignalingEvent } from './signaling/signalingClient.ts';
 import { type OpenModel, openModelFile } from './worker/compileWorker.ts';
-import { type DeviceWorker, startDeviceWorker } from './worker/deviceWorker.ts';
+import type { DeviceWorker } from './worker/deviceWorker.ts';
 
-export interface JoinOptions {
-  /** Address of the signaling server: ws(s), or http(s) of the page it serves. */
-  readonly signaling: string | URL;
-  readonly room: string;
-  /** Default: those of the signaling server, which may be none. */
-  readonly iceServers?: readonly RTCIceServer[] | undefined;
-  readonly iceTransportPolicy?: RTCIceTransportPolicy | undefined;
-  /** Shared by all devices and unknown to the signaling server, which then need not be trusted. */
-  readonly secret?: string | undefined;
-  /** Default 'auto'. */
-  readonly backend?: BackendKind | 'auto' | undefined;
-  /** Threads of one inference; default: half the cores, at most 4. One where the page is not isolated. */
-  readonly threads?: number | undefined;
-  /** Directory with onnxruntime-web's files, where those that come with this library are not wanted. */
-  readonly wasmBase?: string | URL | undefined;
-  /** What the others see; default: browser and platform. */
-  readonly name?: string | undefined;
-  /** Ends the joining; a room that has been joined is left with `leave`. */
-  readonly signal?: AbortSignal | undefined;
-}
+export type * from './roomApi.ts';
 
-export type RoomEvent =
-  /** Somebody joined, left, loaded, failed: the whole list, this device included. */
-  | { readonly type: 'devices'; readonly devices: readonly DeviceView[] }
-  | ({ readonly type: 'run' } & RunEvent)
-  /** The signaling server is gone or back; devices that are connected stay so. */
-  | { readonly type: 'signaling'; readonly state: 'open' | 'reconnecting'; readonly message: string }
-  /** Something went wrong that ends no call: a device that could not be reached, a message that was refused. */
-  | { readonly type: 'warning'; readonly error: StarlingError }
-  /**
-   * Nothing follows. A page that comes back out of the browser's back-forward cache joins again, and so may one whose
-   * Worker has died (WORKER_DIED).
-   */
-  | { readonly type: 'left'; readonly reason: StarlingError };
-
-/** What `load` takes: the address of a plan.json, or a plan that devices hold. */
-export type PlanToLoad =
-  | string
-  | URL
-  /** A plan's files by name, whose memory moves into the device; the others get theirs from this one. */
-  | { readonly files: ReadonlyMap<string, Uint8Array> }
-  /** A plan that another device of the room brought, by the `sha256` of its summary. */
-  | { readonly sha256: string };
-
-export interface LoadOptions {
-  /** Calls the loading off: it rejects with RUN_ABORTED. */
-  readonly signal?: AbortSignal | undefined;
-  /** Of all devices together, 0 to 1. */
-  readonly onProgress?: ((progress: number) => void) | undefined;
-}
-
-export interface LoadModelOptions extends Partial<Omit<CompileWishes, 'numShards'>> {
-  /** Default: as many as the room has devices now. */
-  readonly shards?: number | undefined;
-  /** Ends compiling or loading: it rejects with RUN_ABORTED. */
-  readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((progress: ModelProgress) => void) | undefined;
-}
-
-export type ModelProgress =
-  | { readonly phase: 'read' }
-  | { readonly phase: 'compile'; readonly step: CompileStep }
-  /** Of all devices together, 0 to 1; sending the parts is part of it. */
-  | { readonly phase: 'load'; readonly progress: number };
-
-/**
- * Joins a room and starts this page's device.
- * Rejects SIGNALING_UNREACHABLE, ROOM_FULL, ROOM_LIMIT, ROOM_NAME_INVALID, PROTOCOL_VERSION, BACKEND_UNAVAILABLE,
- * WORKER_DIED, or the signal's reason.
- */
-export async function joinRoom(options: JoinOptions): Promise<Room> {
-  const { signal } = options;
-  const joining = new AbortController();
-  const abort = () => joining.abort(signal?.reason);
-  signal?.throwIfAborted();
-  signal?.addEventListener('abort', abort);
-  let signaling: SignalingClient | null = null;
-  let worker: DeviceWorker | null = null;
-  try {
-    const url = String(options.signaling);
-    signaling = await connectSignaling({ url, room: options.room, signal: joining.signal });
-    const death: { tell(error: StarlingError): void } = { tell: () => undefined };
-    worker = startDeviceWorker((error) => death.tell(error));
-    const wasmBase =
-      options.wasmBase === undefined ? defaultWasmBase() : new URL(options.wasmBase, document.baseURI).href;
-    const cores = globalThis.navigator.hardwareConcurrency || 1;
-    const starting = worker.start({
-      deviceId: signaling.id,
-      backend: options.backend ?? 'auto',
-      threads: options.threads ?? Math.max(1, Math.min(4, Math.ceil(cores / 2))),
-      wasmBase,
-    });
-    const backend = await untilAborted(starting, joining.signal);
-    return new Room(options, signaling, worker, wasmBase, backend, death);
-  } catch (thrown) {
-    worker?.close();
-    signaling?.close();
-    throw thrown;
-  } finally {
-    signal?.removeEventListener('abort', abort);
-  }
+export interface RoomParts {
+  readonly options: JoinOptions;
+  readonly signaling: SignalingClient;
+  readonly worker: DeviceWorker;
+  readonly wasmBase: WasmBase;
+  readonly backend: BackendInfo;
+  /** Given a listener for the Worker's death. */
+  readonly death: { tell(error: StarlingError): void };
 }
 
 export class Room {
@@ -139,32 +46,28 @@ export class Room {
   readonly #wasmBase: WasmBase;
   readonly #coordinator: Coordinator;
   readonly #mesh: Mesh;
-  readonly #failures = new Map<string, string>();
-  /** Of each other device, whether page and Worker are connected to it, by the channel that counts. */
-  readonly #links = new Map<string, { channel: RTCDataChannel; tensors: boolean; control: boolean }>();
+  readonly #links: PeerLinks;
+  readonly #shown: Notifier<readonly DeviceView[]>;
   readonly #endings: (() => void)[] = [];
-  #shown = '';
-  #notified = false;
-  #left: StarlingError | null = null;
+  #left = false;
 
   /** @internal Use joinRoom. */
-  constructor(
-    options: JoinOptions,
-    signaling: SignalingClient,
-    worker: DeviceWorker,
-    wasmBase: WasmBase,
-    backend: BackendInfo,
-    death: { tell(error: StarlingError): void },
-  ) {
+  constructor({ options, signaling, worker, wasmBase, backend, death }: RoomParts) {
+    const { iceServers, iceTransportPolicy, secret } = options;
     const { userAgent } = navigator;
     const label = (options.name ?? deviceName(userAgent)).slice(0, 80);
     this.id = signaling.id;
     this.name = options.room;
-    this.trust = options.secret === undefined || options.secret === '' ? 'server' : 'secret';
+    this.trust = secret === undefined || secret === '' ? 'server' : 'secret';
     this.backend = backend;
     this.#signaling = signaling;
     this.#worker = worker;
     this.#wasmBase = wasmBase;
+    this.#shown = new Notifier({
+      read: () => this.devices,
+      tell: (devices) => this.#emitter.emit({ type: 'devices', devices }),
+    });
+    const notify = () => this.#shown.notify();
     this.#coordinator = new Coordinator({
       self: signaling.id,
       device: worker,
@@ -172,8 +75,16 @@ export class Room {
       planAddresses: (plan) => planAddresses(plan, location.origin),
       describePlan: (url) => describePlan(url, location.origin, signaling.id),
       send: (to, message) => this.#mesh.send(to, message),
-      onChange: () => this.#notify(),
+      onChange: notify,
       onRun: (event) => this.#emitter.emit({ type: 'run', ...event }),
+    });
+    this.#links = new PeerLinks({
+      worker,
+      onConnected: (deviceId) => this.#coordinator.peerConnected(deviceId),
+      onLost: (deviceId) => this.#coordinator.peerLost(deviceId),
+      onMessage: (deviceId, message) => this.#coordinator.receive(deviceId, message),
+      onWarning: (error) => this.#emitter.emit({ type: 'warning', error }),
+      onChange: notify,
     });
     this.#mesh = createMesh({
       signaling,
@@ -184,18 +95,18 @@ export class Room {
         isolated: globalThis.crossOriginIsolated === true,
         tensorChannel: worker.tensorChannel,
       },
-      ...(options.iceServers === undefined ? {} : { iceServers: options.iceServers.map(withUrlList) }),
-      ...(options.iceTransportPolicy === undefined ? {} : { iceTransportPolicy: options.iceTransportPolicy }),
-      ...(options.secret === undefined ? {} : { secret: options.secret }),
-      onTensorChannel: (deviceId, channel) => this.#giveChannel(deviceId, channel),
-      onEvent: (event) => this.#onMeshEvent(event),
+      ...(iceServers === undefined ? {} : { iceServers: iceServers.map(withUrlList) }),
+      ...(iceTransportPolicy === undefined ? {} : { iceTransportPolicy }),
+      ...(secret === undefined ? {} : { secret }),
+      onTensorChannel: (deviceId, channel) => this.#links.giveChannel(deviceId, channel),
+      onEvent: (event) => this.#links.take(event),
     });
     this.#coordinator.describe({ name: label, backend });
     death.tell = (error) => this.#end(error);
     // Events since the joining go to the first subscriber, offers among them: that must be the mesh, which
     // subscribes in the microtask before this one.
     queueMicrotask(() => {
-      if (this.#left === null) this.#endings.push(this.#watchSignaling());
+      if (!this.#left) this.#endings.push(signaling.subscribe((event) => this.#onSignaling(event)));
     });
     this.#endings.push(
       watchLifecycle(
@@ -207,13 +118,13 @@ export class Room {
       ),
     );
     // Round-trip times change without any event.
-    const refresh = setInterval(() => this.#notify(), 2_000);
+    const refresh = setInterval(notify, 2_000);
     this.#endings.push(() => clearInterval(refresh));
   }
 
   /** Every device of the room, this one included; those that hold shards first. */
   get devices(): readonly DeviceView[] {
-    return deviceViews(this.id, this.#coordinator.state, this.#mesh.peers, this.#failures);
+    return deviceViews(this.id, this.#coordinator.state, this.#mesh.peers, this.#links.failures);
   }
 
   /** Listens to one type of events; returns what ends the subscription. */
@@ -289,110 +200,22 @@ export class Room {
     return new URL(plan, document.baseURI).href;
   }
 
-  // --- connections -------------------------------------------------------------------------------------
-
-  #giveChannel(deviceId: string, channel: RTCDataChannel): void {
-    const link = { channel, tensors: false, control: false };
-    this.#links.set(deviceId, link);
-    this.#worker.connect(deviceId, channel).then(
-      () => {
-        link.tensors = true;
-        this.#joinIfLinked(deviceId);
-      },
-      (thrown: unknown) => {
-        if (this.#links.get(deviceId) !== link || this.#left !== null) return;
-        this.#fail(deviceId, StarlingError.from(thrown, 'PEER_UNREACHABLE'));
-      },
-    );
-  }
-
-  #joinIfLinked(deviceId: string): void {
-    const link = this.#links.get(deviceId);
-    if (link === undefined || !link.tensors || !link.control || this.#left !== null) return;
-    this.#failures.delete(deviceId);
-    this.#coordinator.peerConnected(deviceId);
-  }
-
-  #onMeshEvent(event: MeshEvent): void {
-    const { deviceId } = event;
-    switch (event.type) {
-      case 'peer-connecting':
-        break;
-      case 'peer-connected': {
-        const link = this.#links.get(deviceId);
-        if (link !== undefined) link.control = true;
-        this.#joinIfLinked(deviceId);
-        break;
-      }
-      case 'peer-left':
-      case 'peer-lost':
-        this.#failures.delete(deviceId);
-        this.#unlink(deviceId);
-        break;
-      case 'peer-failed':
-        this.#unlink(deviceId);
-        this.#fail(deviceId, event.error);
-        break;
-      case 'message': {
-        const parsed = v.safeParse(RoomMessage, event.message);
-        if (parsed.success) this.#coordinator.receive(deviceId, parsed.output);
-        else {
-          const error = new StarlingError(
-            'MESSAGE_INVALID',
-            'A message of another device was not understood.',
-          );
-          this.#emitter.emit({ type: 'warning', error });
-        }
-      }
-    }
-    this.#notify();
-  }
-
-  #unlink(deviceId: string): void {
-    this.#links.delete(deviceId);
-    void this.#worker.disconnect(deviceId).catch(() => undefined);
-    this.#coordinator.peerLost(deviceId);
-  }
-
-  #fail(deviceId: string, error: StarlingError): void {
-    this.#failures.set(deviceId, `${error.code}: ${error.message}`);
-    this.#emitter.emit({ type: 'warning', error });
-    this.#notify();
-  }
-
-  // --- events ------------------------------------------------------------------------------------------
-
-  #watchSignaling(): () => void {
-    return this.#signaling.subscribe((event) => {
-      if (event.type === 'reconnecting') {
-        this.#emitter.emit({ type: 'signaling', state: 'reconnecting', message: event.error.message });
-      } else if (event.type === 'reconnected') {
-        this.#emitter.emit({ type: 'signaling', state: 'open', message: 'The signaling server is back.' });
-      } else if (event.type === 'refused') {
-        this.#emitter.emit({ type: 'warning', error: event.error });
-      } else if (event.type === 'closed' && event.error !== null) this.#end(event.error);
-    });
-  }
-
-  /** Once for all changes of one task, and only if there is something new to see. */
-  #notify(): void {
-    if (this.#notified || this.#left !== null) return;
-    this.#notified = true;
-    queueMicrotask(() => {
-      this.#notified = false;
-      if (this.#left !== null) return;
-      const { devices } = this;
-      const shown = JSON.stringify(devices);
-      if (shown === this.#shown) return;
-      this.#shown = shown;
-      this.#emitter.emit({ type: 'devices', devices });
-    });
+  #onSignaling(event: SignalingEvent): void {
+    if (event.type === 'reconnecting') {
+      this.#emitter.emit({ type: 'signaling', state: 'reconnecting', message: event.error.message });
+    } else if (event.type === 'reconnected') {
+      this.#emitter.emit({ type: 'signaling', state: 'open', message: 'The signaling server is back.' });
+    } else if (event.type === 'refused') {
+      this.#emitter.emit({ type: 'warning', error: event.error });
+    } else if (event.type === 'closed' && event.error !== null) this.#end(event.error);
   }
 
   #end(reason: StarlingError): void {
-    if (this.#left !== null) return;
-    this.#left = reason;
+    if (this.#left) return;
+    this.#left = true;
     for (const end of this.#endings) end();
+    this.#shown.close();
+    this.#links.close();
     this.#coordinator.close(reason);
     this.#mesh.close();
     this.#signaling.close();
@@ -416,12 +239,4 @@ function withUrlList({ urls, username, credential }: RTCIceServer) {
     ...(username === undefined ? {} : { username }),
     ...(credential === undefined ? {} : { credential }),
   };
-}
-
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort);
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
