@@ -1,6 +1,7 @@
 /** The networks that are measured, at the sizes that are measured. */
 import { createHeapBackend } from '../backends/ortHeap.ts';
 import { saveModel } from '../graph/save.ts';
+import type { PixelOptions } from '../protocol/compileChoices.ts';
 import { resnet50Model } from '../tests/support/resnet50.ts';
 import { readSharedModel } from '../tests/support/shared.ts';
 
@@ -10,6 +11,8 @@ export interface BenchModel {
   readonly input: { readonly name: string; readonly dims: readonly number[] };
   /** Inputs are uniform between these. */
   readonly range: readonly [low: number, high: number];
+  /** Its plans take and give 8-bit pictures; inputs then are whole pixels. */
+  readonly pixels?: PixelOptions;
   bytes(): Promise<Uint8Array>;
 }
 
@@ -24,6 +27,9 @@ function shared(
   return { id, title: `${id} at ${height} x ${width}`, input, range, bytes };
 }
 
+/** A pixel of 255 is 1, going in and coming out. */
+const unitPixels: PixelOptions = { input: { scale: 255 }, output: { scale: 255 } };
+
 export const benchModels: readonly BenchModel[] = [
   {
     id: 'resnet50',
@@ -32,8 +38,14 @@ export const benchModels: readonly BenchModel[] = [
     range: [-2, 2],
     bytes: async () => saveModel(await resnet50Model(createHeapBackend)).bytes,
   },
-  shared('esrgan-slim', 'esrgan-slim-x4.onnx', { name: 'input', dims: [1, 3, 128, 128] }),
-  shared('esrgan-thick', 'esrgan-thick-x4.onnx', { name: 'input', dims: [1, 3, 64, 64] }),
+  {
+    ...shared('esrgan-slim', 'esrgan-slim-x4.onnx', { name: 'input', dims: [1, 3, 128, 128] }),
+    pixels: unitPixels,
+  },
+  {
+    ...shared('esrgan-thick', 'esrgan-thick-x4.onnx', { name: 'input', dims: [1, 3, 64, 64] }),
+    pixels: unitPixels,
+  },
   shared('yolox-nano', 'yolox-nano-coco.onnx', { name: 'images', dims: [1, 3, 416, 416] }, [0, 255]),
   shared('espnet', 'espnet-camvid.onnx', { name: 'input', dims: [1, 3, 360, 480] }),
   shared('deit-tiny', 'deit-tiny-random-weights.onnx', { name: 'input', dims: [1, 3, 224, 224] }, [-2, 2]),

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { compileModel, type DivisionAxis } from '../compiler/compile.ts';
 import { runWhole } from '../compiler/measure/verify.ts';
 import { randomTensor, seededRandom } from '../graph/random.ts';
-import { byteCount } from '../graph/tensor.ts';
+import { byteCount, float32Tensor, float32View } from '../graph/tensor.ts';
+import type { PixelOptions } from '../protocol/compileChoices.ts';
 import type { Backend } from '../runtime/backend.ts';
 import { lower } from '../runtime/lower/lower.ts';
 import type { RoomProgram } from '../runtime/lower/program.ts';
 import { openPlan } from '../runtime/plan.ts';
+import { type LinkCost, localLink, referenceDevice } from '../runtime/predict/costModel.ts';
 import type { BenchModel } from './models.ts';
 import type { PageModel } from './page/benchPage.ts';
 
@@ -38,11 +40,19 @@ export class BenchPlans {
   }
 
   /** Writes model, input and expected outputs, and says where they are. */
-  async model({ id, bytes, input: { name, dims }, range: [low, high] }: BenchModel): Promise<PageModel> {
+  async model({
+    id,
+    bytes,
+    input: { name, dims },
+    range: [low, high],
+    pixels,
+  }: BenchModel): Promise<PageModel> {
     const folder = join(this.#folder, id);
     await mkdir(folder, { recursive: true });
     const model = await bytes();
-    const input = randomTensor('float32', dims, seededRandom(7), [low, high]);
+    const random = randomTensor('float32', dims, seededRandom(7), [low, high]);
+    const input =
+      pixels === undefined ? random : float32Tensor(dims, float32View(random).map(wholePixels(pixels)));
     const session = await this.#backend.createSession(model);
     const outputs = await runWhole(session, this.#backend, { [name]: input });
     await session.release();
@@ -59,23 +69,39 @@ export class BenchPlans {
       expectedUrl: at('expected.bin'),
       name,
       dims,
+      pixelScale: pixels?.output?.scale ?? null,
     };
   }
 
-  plan(model: BenchModel, axis: DivisionAxis, numShards: number): Promise<BenchPlan> {
-    const path = `${model.id}/${axis}-${numShards}`;
-    const known = this.#plans.get(path) ?? this.#compile(model, axis, numShards, path);
+  /** `megabits` is what `auto` plans for; null is two tabs of one machine. */
+  plan(
+    model: BenchModel,
+    axis: DivisionAxis,
+    numShards: number,
+    megabits: number | null = null,
+  ): Promise<BenchPlan> {
+    const link = axis === 'auto' && megabits !== null ? shapedLink(megabits) : localLink;
+    const path = `${model.id}/${axis}-${numShards}${link === localLink ? '' : `-${megabits}mbit`}`;
+    const known = this.#plans.get(path) ?? this.#compile(model, axis, numShards, path, link);
     this.#plans.set(path, known);
     return known;
   }
 
-  async #compile(model: BenchModel, axis: DivisionAxis, numShards: number, path: string): Promise<BenchPlan> {
+  async #compile(
+    model: BenchModel,
+    axis: DivisionAxis,
+    numShards: number,
+    path: string,
+    link: LinkCost,
+  ): Promise<BenchPlan> {
     const { name, dims } = model.input;
     const { files } = await compileModel(await model.bytes(), {
       name: model.id,
       numShards,
       axis,
       shapes: { [name]: dims },
+      ...(model.pixels === undefined ? {} : { pixels: model.pixels }),
+      cost: { devices: Array(numShards).fill(referenceDevice), link },
       backend: this.#backend,
     });
     const folder = join(this.#folder, path);
@@ -88,6 +114,16 @@ export class BenchPlans {
       traffic: trafficOf(lower(lowered.graph, division, placement)),
     };
   }
+}
+
+/** A token bucket delays nothing; what it costs beside its bytes is what two tabs of one machine cost. */
+function shapedLink(megabits: number): LinkCost {
+  return { ...localLink, bytesPerMs: Math.min(localLink.bytesPerMs, megabits * 125) };
+}
+
+/** To the nearest number that a pixel becomes. */
+function wholePixels({ input: { scale } = { scale: 1 } }: PixelOptions): (value: number) => number {
+  return (value) => Math.round(value * scale) / scale;
 }
 
 function trafficOf({ programs, rounds, exchangedBytes }: RoomProgram): Traffic {

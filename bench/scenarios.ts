@@ -1,7 +1,7 @@
 /** What is measured for each model, as data: who computes what, and over which link. */
 import type { DivisionAxis } from '../compiler/compile.ts';
 
-export const benchAxes: readonly DivisionAxis[] = ['channels', 'rows'];
+export const benchAxes: readonly DivisionAxis[] = ['channels', 'rows', 'auto'];
 
 /** Megabits per second both ways; null is whatever two tabs of one browser have. */
 export const benchLinks: Readonly<Record<string, number | null>> = {
@@ -37,8 +37,13 @@ export function scenariosOf(axes: readonly DivisionAxis[], links: readonly strin
   return [
     { kind: 'plain' },
     ...axes.flatMap((axis) => [
-      ...shardsInOneTab.map((numShards) => ({ kind: 'one-tab', axis, numShards }) as const),
-      { kind: 'stages', axis, numShards: 2 } as const,
+      // What is chosen depends on the link, and is one of the others or a mix of them.
+      ...(axis === 'auto'
+        ? []
+        : [
+            ...shardsInOneTab.map((numShards) => ({ kind: 'one-tab', axis, numShards }) as const),
+            { kind: 'stages', axis, numShards: 2 } as const,
+          ]),
       ...links.map((link) => ({ kind: 'two-tabs', axis, numShards: 2, link }) as const),
     ]),
   ];

@@ -73,7 +73,9 @@ export async function openSubjects(
   const subjects: Subject[] = [];
   for (const scenario of scenarios) {
     const plan =
-      scenario.kind === 'plain' ? null : await site.plans.plan(model, scenario.axis, scenario.numShards);
+      scenario.kind === 'plain'
+        ? null
+        : await site.plans.plan(model, scenario.axis, scenario.numShards, megabitsOf(scenario));
     const seconds = plan === null ? 0 : secondsOnLink(scenario, plan);
     if (seconds > longestRunSeconds) {
       tell(`skipping ${model.id}: ${titleOf(scenario)}; a run would take ${seconds.toFixed(0)} s`);
@@ -84,8 +86,12 @@ export async function openSubjects(
     let relativeError: number;
     let prepare = () => {};
     if (scenario.kind === 'two-tabs') {
-      const megabits = benchLinks[scenario.link] ?? null;
-      const key = `${model.id}-${scenario.axis}-${megabits === null ? 'unshaped' : 'shaped'}`;
+      const megabits = megabitsOf(scenario);
+      const ends = megabits === null ? 'unshaped' : 'shaped';
+      const key =
+        scenario.axis === 'auto'
+          ? `${model.id}-auto-${scenario.link}`
+          : `${model.id}-${scenario.axis}-${ends}`;
       const room = rooms.get(key) ?? openRoom(plan as BenchPlan, key, megabits !== null);
       rooms.set(key, room);
       ({ page, relativeError } = await room);
@@ -124,8 +130,12 @@ export async function openSubjects(
 
 /** At best: each device sends its half at the link's full speed. */
 function secondsOnLink(scenario: Scenario, { traffic }: BenchPlan): number {
-  const megabits = scenario.kind === 'two-tabs' ? (benchLinks[scenario.link] ?? null) : null;
+  const megabits = megabitsOf(scenario);
   return megabits === null ? 0 : (traffic.exchangedBytes * 8) / 2 / (megabits * 1e6);
+}
+
+function megabitsOf(scenario: Scenario): number | null {
+  return scenario.kind === 'two-tabs' ? (benchLinks[scenario.link] ?? null) : null;
 }
 
 function load(page: Page, model: PageModel, plan: BenchPlan): Promise<number> {

@@ -15,6 +15,8 @@ export interface PageModel {
   readonly expectedUrl: string;
   readonly name: string;
   readonly dims: readonly number[];
+  /** Where plans take and give 8-bit pictures: their pixel of the model's 1. */
+  readonly pixelScale: number | null;
 }
 
 export interface PageRun {
@@ -26,7 +28,8 @@ export interface PageRun {
   readonly wholeMs: number | null;
 }
 
-type Ran = PageRun & { readonly outputs: readonly Float32Array[] };
+type Output = Float32Array | Uint8Array;
+type Ran = PageRun & { readonly outputs: readonly Output[] };
 
 let run: (timeline: boolean) => Promise<Ran> = () => Promise.reject(new Error('Nothing is open.'));
 let room: Room | null = null;
@@ -39,14 +42,22 @@ function startWorker<Api>(worker: Worker): Remote<Api> {
   return wrap<Api>(worker);
 }
 
-/** Runs once; the largest difference to the original relative to its largest value. */
-async function check({ expectedUrl }: PageModel): Promise<number> {
+/** What a plan takes: the model's own numbers, or pixels. */
+async function planInput({ inputUrl, pixelScale }: PageModel): Promise<Float32Array | Uint8Array> {
+  const data = await floats(inputUrl);
+  return pixelScale === null ? data : Uint8Array.from(data, (value) => Math.round(value * pixelScale));
+}
+
+/** Runs once; the largest difference to the original relative to its largest value. Pixels differ by whole ones. */
+async function check({ expectedUrl, pixelScale }: PageModel): Promise<number> {
   const expected = await floats(expectedUrl);
   const { outputs } = await run(false);
   let [at, difference, largest] = [0, 0, 0];
   for (const output of outputs) {
+    const scale = output instanceof Uint8Array ? (pixelScale ?? 1) : null;
     for (const value of output) {
-      const wanted = expected[at++] ?? Number.NaN;
+      const original = expected[at++] ?? Number.NaN;
+      const wanted = scale === null ? original : Math.min(255, Math.max(0, Math.round(original * scale)));
       difference = Math.max(difference, Math.abs(value - wanted));
       largest = Math.max(largest, Math.abs(wanted));
     }
@@ -77,7 +88,7 @@ const page = {
       new Worker(new URL('./stagesWorker.ts', import.meta.url), { type: 'module' }),
     );
     const { name, dims } = model;
-    const data = await floats(model.inputUrl);
+    const data = await planInput(model);
     await worker.open(new URL(planUrl, location.href).href, defaultWasmBase());
     run = async (timeline) => {
       const { report, wholeMs, outputs } = await worker.run(name, data, dims, timeline);
@@ -95,7 +106,7 @@ const page = {
     if (room === null) throw new Error('Join a room first.');
     const session = await room.load(planUrl);
     const { name, dims } = model;
-    const data = await floats(model.inputUrl);
+    const data = await planInput(model);
     run = async (timeline) => {
       let report: RunReport | null = null;
       const start = performance.now();
@@ -113,7 +124,7 @@ const page = {
         ms,
         report,
         wholeMs: null,
-        outputs: Object.values(outputs).map((o) => o.data as Float32Array),
+        outputs: Object.values(outputs).map((o) => o.data as Output),
       };
     };
     return check(model);
