@@ -1,5 +1,6 @@
 /** The networks that are measured, at the sizes that are measured. */
 import { createHeapBackend } from '../backends/ortHeap.ts';
+import { normalisations } from '../eval/normalisations.ts';
 import { saveModel } from '../graph/save.ts';
 import type { PixelOptions } from '../protocol/compileChoices.ts';
 import { resnet50Model } from '../tests/support/resnet50.ts';
@@ -9,10 +10,8 @@ export interface BenchModel {
   readonly id: string;
   readonly title: string;
   readonly input: { readonly name: string; readonly dims: readonly number[] };
-  /** Inputs are uniform between these. */
-  readonly range: readonly [low: number, high: number];
-  /** Its plans take and give 8-bit pictures; inputs then are whole pixels. */
-  readonly pixels?: PixelOptions;
+  /** All of them look at pictures: plans take 8-bit pixels, and give them where pictures or masks come out. */
+  readonly pixels: PixelOptions & Required<Pick<PixelOptions, 'input'>>;
   bytes(): Promise<Uint8Array>;
 }
 
@@ -20,33 +19,45 @@ function shared(
   id: string,
   file: string,
   input: BenchModel['input'],
-  range: BenchModel['range'] = [0, 1],
+  pixels: BenchModel['pixels'],
 ): BenchModel {
   const [height, width] = input.dims.slice(-2);
   const bytes = async () => readSharedModel(file);
-  return { id, title: `${id} at ${height} x ${width}`, input, range, bytes };
+  return { id, title: `${id} at ${height} x ${width}`, input, pixels, bytes };
 }
 
-/** A pixel of 255 is 1, going in and coming out. */
-const unitPixels: PixelOptions = { input: { scale: 255 }, output: { scale: 255 } };
+/** A pixel of 255 is 1. */
+const unit = { scale: 255 };
+const imagenet = { ...unit, mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] };
+const upscaler = { input: unit, output: unit };
+const { mean, std } = normalisations.espnet;
 
 export const benchModels: readonly BenchModel[] = [
   {
     id: 'resnet50',
     title: 'resnet50 at 224 x 224 (random weights)',
     input: { name: 'gpu_0/data_0', dims: [1, 3, 224, 224] },
-    range: [-2, 2],
+    pixels: { input: imagenet },
     bytes: async () => saveModel(await resnet50Model(createHeapBackend)).bytes,
   },
-  {
-    ...shared('esrgan-slim', 'esrgan-slim-x4.onnx', { name: 'input', dims: [1, 3, 128, 128] }),
-    pixels: unitPixels,
-  },
-  {
-    ...shared('esrgan-thick', 'esrgan-thick-x4.onnx', { name: 'input', dims: [1, 3, 64, 64] }),
-    pixels: unitPixels,
-  },
-  shared('yolox-nano', 'yolox-nano-coco.onnx', { name: 'images', dims: [1, 3, 416, 416] }, [0, 255]),
-  shared('espnet', 'espnet-camvid.onnx', { name: 'input', dims: [1, 3, 360, 480] }),
-  shared('deit-tiny', 'deit-tiny-random-weights.onnx', { name: 'input', dims: [1, 3, 224, 224] }, [-2, 2]),
+  shared('esrgan-slim', 'esrgan-slim-x4.onnx', { name: 'input', dims: [1, 3, 128, 128] }, upscaler),
+  shared('esrgan-thick', 'esrgan-thick-x4.onnx', { name: 'input', dims: [1, 3, 64, 64] }, upscaler),
+  shared(
+    'yolox-nano',
+    'yolox-nano-coco.onnx',
+    { name: 'images', dims: [1, 3, 416, 416] },
+    { input: { scale: 1 } },
+  ),
+  shared(
+    'espnet',
+    'espnet-camvid.onnx',
+    { name: 'input', dims: [1, 3, 360, 480] },
+    { input: { scale: 1, mean, std }, output: { classes: true } },
+  ),
+  shared(
+    'deit-tiny',
+    'deit-tiny-random-weights.onnx',
+    { name: 'input', dims: [1, 3, 224, 224] },
+    { input: imagenet },
+  ),
 ];

@@ -1,11 +1,13 @@
 /** Plans of the measured models, compiled when they are first asked for, and what one run of two devices exchanges. */
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { compileModel, type DivisionAxis } from '../compiler/compile.ts';
 import { runWhole } from '../compiler/measure/verify.ts';
+import { pixelEnds } from '../compiler/pixels.ts';
+import { loadModel } from '../graph/load.ts';
 import { randomTensor, seededRandom } from '../graph/random.ts';
-import { byteCount, float32Tensor, float32View } from '../graph/tensor.ts';
-import type { PixelOptions } from '../protocol/compileChoices.ts';
+import { saveModel } from '../graph/save.ts';
+import { byteCount, float32Tensor, float32View, type Tensor } from '../graph/tensor.ts';
 import type { Backend } from '../runtime/backend.ts';
 import { lower } from '../runtime/lower/lower.ts';
 import type { RoomProgram } from '../runtime/lower/program.ts';
@@ -13,6 +15,8 @@ import { openPlan } from '../runtime/plan.ts';
 import { type LinkCost, localLink, referenceDevice } from '../runtime/predict/costModel.ts';
 import type { BenchModel } from './models.ts';
 import type { PageModel } from './page/benchPage.ts';
+
+type PixelInput = BenchModel['pixels']['input'];
 
 /** What a room of one shard a device exchanges in one run. */
 export interface Traffic {
@@ -39,38 +43,47 @@ export class BenchPlans {
     this.#backend = backend;
   }
 
-  /** Writes model, input and expected outputs, and says where they are. */
-  async model({
-    id,
-    bytes,
-    input: { name, dims },
-    range: [low, high],
-    pixels,
-  }: BenchModel): Promise<PageModel> {
-    const folder = join(this.#folder, id);
-    await mkdir(folder, { recursive: true });
-    const model = await bytes();
-    const random = randomTensor('float32', dims, seededRandom(7), [low, high]);
-    const input =
-      pixels === undefined ? random : float32Tensor(dims, float32View(random).map(wholePixels(pixels)));
-    const session = await this.#backend.createSession(model);
-    const outputs = await runWhole(session, this.#backend, { [name]: input });
-    await session.release();
-    await writeFile(join(folder, 'model.onnx'), model);
-    await writeFile(join(folder, 'input.bin'), input.data);
-    await writeFile(
-      join(folder, 'expected.bin'),
-      Buffer.concat(Object.values(outputs).map(({ data }) => data)),
-    );
-    const at = (file: string) => `/${id}/${file}`;
+  /**
+   * Writes the model and what plans are made of, each with a picture as its input and what it gives in one piece, and
+   * says where they are.
+   */
+  async model(model: BenchModel): Promise<PageModel> {
+    const { id, pixels } = model;
+    const { name, dims } = model.input;
+    const original = await model.bytes();
+    const pictured = saveModel(pixelEnds(loadModel(original), pixels)).bytes;
+    const noise = float32View(randomTensor('float32', dims, seededRandom(7), [0, 256]));
+    const picture: Tensor = { dataType: 'uint8', dims, data: Uint8Array.from(noise, Math.floor) };
+    const numbers = float32Tensor(dims, normalised(picture, pixels.input));
+    await this.#write(`${id}/model.onnx`, original);
+    const asked = async (kind: string, bytes: Uint8Array, input: Tensor) => {
+      const expected = await this.#runWhole(bytes, { [name]: input });
+      return {
+        inputUrl: await this.#write(`${id}/${kind}-input.bin`, input.data),
+        expectedUrl: await this.#write(`${id}/${kind}-expected.bin`, expected),
+      };
+    };
     return {
-      modelUrl: at('model.onnx'),
-      inputUrl: at('input.bin'),
-      expectedUrl: at('expected.bin'),
+      modelUrl: `/${id}/model.onnx`,
       name,
       dims,
-      pixelScale: pixels?.output?.scale ?? null,
+      plain: await asked('plain', original, numbers),
+      plan: await asked('plan', pictured, picture),
     };
+  }
+
+  async #runWhole(bytes: Uint8Array, feeds: Readonly<Record<string, Tensor>>): Promise<Uint8Array> {
+    const session = await this.#backend.createSession(bytes);
+    const outputs = await runWhole(session, this.#backend, feeds);
+    await session.release();
+    return Buffer.concat(Object.values(outputs).map(({ data }) => data));
+  }
+
+  async #write(path: string, bytes: Uint8Array): Promise<string> {
+    const file = join(this.#folder, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, bytes);
+    return `/${path}`;
   }
 
   /** `megabits` is what `auto` plans for; null is two tabs of one machine. */
@@ -100,13 +113,11 @@ export class BenchPlans {
       numShards,
       axis,
       shapes: { [name]: dims },
-      ...(model.pixels === undefined ? {} : { pixels: model.pixels }),
+      pixels: model.pixels,
       cost: { devices: Array(numShards).fill(referenceDevice), link },
       backend: this.#backend,
     });
-    const folder = join(this.#folder, path);
-    await mkdir(folder, { recursive: true });
-    for (const [file, bytes] of files) await writeFile(join(folder, file), bytes);
+    for (const [file, bytes] of files) await this.#write(`${path}/${file}`, bytes);
     const { model: lowered, division } = await openPlan(async (file) => files.get(file) ?? new Uint8Array());
     const placement = Array.from({ length: numShards }, (_, shard) => [shard]);
     return {
@@ -121,9 +132,15 @@ function shapedLink(megabits: number): LinkCost {
   return { ...localLink, bytesPerMs: Math.min(localLink.bytesPerMs, megabits * 125) };
 }
 
-/** To the nearest number that a pixel becomes. */
-function wholePixels({ input: { scale } = { scale: 1 } }: PixelOptions): (value: number) => number {
-  return (value) => Math.round(value * scale) / scale;
+/** What the model's own input holds of a picture, in the arithmetic of the nodes that do it in a plan. */
+function normalised({ dims, data }: Tensor, { scale, mean = [0], std = [1] }: PixelInput): Float32Array {
+  const { fround } = Math;
+  const [channels = 1, height = 1, width = 1] = dims.slice(-3);
+  return Float32Array.from(data, (pixel, i) => {
+    const channel = Math.floor(i / (height * width)) % channels;
+    const of = (values: readonly number[]) => fround(values[values.length === 1 ? 0 : channel] ?? Number.NaN);
+    return fround(fround(fround(pixel / fround(scale)) - of(mean)) / of(std));
+  });
 }
 
 function trafficOf({ programs, rounds, exchangedBytes }: RoomProgram): Traffic {

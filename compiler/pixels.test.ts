@@ -64,3 +64,11 @@ test('a model without a picture is refused', () => {
   const vector: Model = { ...model, graph: { ...model.graph, inputs: [flat] } };
   expect(() => pixelEnds(vector, { input: { scale: 255 } })).toThrow(/float32 input/);
 });
+
+test('scores become the class with the greatest one, at each place', async () => {
+  const output = await run(pixelEnds(model, { input: { scale: 255 }, output: { classes: true } }));
+  expect(output?.dims).toEqual([1, 1, 2, 4]);
+  const scores = (place: number) => [0, 1, 2].map((channel) => pixels.data[channel * 8 + place] ?? 0);
+  const best = Array.from({ length: 8 }, (_, place) => scores(place).indexOf(Math.max(...scores(place))));
+  expect([...(output?.data ?? [])]).toEqual(best);
+});

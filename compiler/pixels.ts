@@ -5,10 +5,10 @@
 import type { Attribute, Model, Node, ValueInfo } from '../graph/graph.ts';
 import { renameReads } from '../graph/rename.ts';
 import { float32Tensor, type Tensor } from '../graph/tensor.ts';
-import type { PixelOptions } from '../protocol/compileChoices.ts';
+import type { PixelOptions, PixelOutput } from '../protocol/compileChoices.ts';
 import { StarlingError } from '../protocol/errors.ts';
 
-export type { PixelOptions } from '../protocol/compileChoices.ts';
+export type { PixelOptions, PixelOutput } from '../protocol/compileChoices.ts';
 
 class Ends {
   readonly nodes: Node[] = [];
@@ -49,11 +49,13 @@ class Ends {
 const castTo = (code: number) => ({ to: { type: 'int', value: code } as const });
 const float32Code = 1;
 const uint8Code = 2;
+const maxClasses = 256;
 
 /** Throws MODEL_UNSUPPORTED where an end is no float picture [N, C, H, W]. */
 export function pixelEnds(model: Model, options: PixelOptions): Model {
   const withInput = options.input === undefined ? model : pixelInput(model, options.input);
-  return options.output === undefined ? withInput : pixelOutput(withInput, options.output.scale);
+  if (options.output === undefined) return withInput;
+  return byteOutput(withInput, 'classes' in options.output ? classes : pixels(options.output));
 }
 
 function pictureOf(values: readonly ValueInfo[], end: string): ValueInfo {
@@ -92,19 +94,39 @@ function pixelInput(model: Model, { scale, mean, std }: NonNullable<PixelOptions
   };
 }
 
-function pixelOutput(model: Model, scale: number): Model {
+/** Nodes from the model's float output to whole numbers from 0 to 255, still floats or not; gives the last value. */
+type ToBytes = (ends: Ends, source: ValueInfo, output: ValueInfo) => string;
+
+const pixels =
+  ({ scale }: Extract<PixelOutput, { scale: number }>): ToBytes =>
+  (ends, source, { name }) => {
+    const info = (suffix: string): ValueInfo => ({ ...source, name: `${name}/${suffix}` });
+    let last = ends.node('Mul', source.name, info('scaled'), [float32Tensor([], [scale])]);
+    last = ends.node('Clip', last, info('clipped'), [float32Tensor([], [0]), float32Tensor([], [255])]);
+    return ends.node('Round', last, info('rounded'), []);
+  };
+
+const classes: ToBytes = (ends, source, { name }) => {
+  const [batch = null, count = null, ...place] = source.shape ?? [];
+  if (typeof count !== 'number' || count > maxClasses) {
+    throw new StarlingError(
+      'MODEL_UNSUPPORTED',
+      `Expected an output with the scores of at most ${maxClasses} classes, got ${count ?? 'an open number'}; compile without --classes.`,
+    );
+  }
+  const best: ValueInfo = { name: `${name}/class`, dataType: 'int64', shape: [batch, 1, ...place] };
+  return ends.node('ArgMax', source.name, best, [], { axis: { type: 'int', value: 1 } });
+};
+
+function byteOutput(model: Model, toBytes: ToBytes): Model {
   const picture = pictureOf(model.graph.outputs, 'output');
   const ends = new Ends(model);
-  const info = (suffix: string): ValueInfo => ({ ...picture, name: `${picture.name}/${suffix}` });
-  const source = info('float').name;
-  let last = ends.node('Mul', source, info('scaled'), [float32Tensor([], [scale])]);
-  last = ends.node('Clip', last, info('clipped'), [float32Tensor([], [0]), float32Tensor([], [255])]);
-  last = ends.node('Round', last, info('rounded'), []);
-  const output: ValueInfo = { ...picture, dataType: 'uint8' };
+  const source: ValueInfo = { ...picture, name: `${picture.name}/float` };
+  const last = toBytes(ends, source, picture);
+  const output: ValueInfo = { ...(ends.values.get(last) ?? picture), name: picture.name, dataType: 'uint8' };
   ends.node('Cast', last, output, [], castTo(uint8Code));
-  ends.values.delete(picture.name);
-  ends.values.set(source, info('float'));
-  const rename = (name: string) => (name === picture.name ? source : name);
+  ends.values.set(source.name, source);
+  const rename = (name: string) => (name === picture.name ? source.name : name);
   const nodes = model.graph.nodes.map((node) => ({
     ...node,
     inputs: node.inputs.map(rename),

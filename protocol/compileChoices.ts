@@ -12,6 +12,11 @@ export interface PixelOptions {
     readonly mean?: readonly number[];
     readonly std?: readonly number[];
   };
-  /** The model's output times this is a pixel; rounded and clamped to 0..255. */
-  readonly output?: { readonly scale: number };
+  readonly output?: PixelOutput;
 }
+
+export type PixelOutput =
+  /** The model's output times this is a pixel; rounded and clamped to 0..255. */
+  | { readonly scale: number }
+  /** The class with the greatest score at each place: [N, C, H, W] becomes [N, 1, H, W]. */
+  | { readonly classes: true };

@@ -8,15 +8,20 @@ import { joinRoom, type Room, type RunReport } from '../../web/index.ts';
 import type { PlainWorkerApi } from './plainWorker.ts';
 import type { StagesWorkerApi } from './stagesWorker.ts';
 
+/** An input and what a model in one piece gives of it, its outputs one after the other; both as raw tensors. */
+export interface PageCase {
+  readonly inputUrl: string;
+  readonly expectedUrl: string;
+}
+
 export interface PageModel {
   readonly modelUrl: string;
-  readonly inputUrl: string;
-  /** What the original model gives, its outputs one after the other. */
-  readonly expectedUrl: string;
   readonly name: string;
   readonly dims: readonly number[];
-  /** Where plans take and give 8-bit pictures: their pixel of the model's 1. */
-  readonly pixelScale: number | null;
+  /** Of the original model, float32 at both ends. */
+  readonly plain: PageCase;
+  /** Of what its plans are made of: a picture goes in as 8-bit pixels, and where it gives one it comes out as them. */
+  readonly plan: PageCase;
 }
 
 export interface PageRun {
@@ -34,39 +39,43 @@ type Ran = PageRun & { readonly outputs: readonly Output[] };
 let run: (timeline: boolean) => Promise<Ran> = () => Promise.reject(new Error('Nothing is open.'));
 let room: Room | null = null;
 
-async function floats(url: string): Promise<Float32Array> {
-  return new Float32Array(await (await fetch(url)).arrayBuffer());
+async function bytesAt(url: string): Promise<ArrayBuffer> {
+  return await (await fetch(url)).arrayBuffer();
 }
 
 function startWorker<Api>(worker: Worker): Remote<Api> {
   return wrap<Api>(worker);
 }
 
-/** What a plan takes: the model's own numbers, or pixels. */
-async function planInput({ inputUrl, pixelScale }: PageModel): Promise<Float32Array | Uint8Array> {
-  const data = await floats(inputUrl);
-  return pixelScale === null ? data : Uint8Array.from(data, (value) => Math.round(value * pixelScale));
-}
-
-/** Runs once; the largest difference to the original relative to its largest value. Pixels differ by whole ones. */
-async function check({ expectedUrl, pixelScale }: PageModel): Promise<number> {
-  const expected = await floats(expectedUrl);
+/**
+ * Runs once. Of numbers the largest difference relative to the largest number; of pixels and classes, where roundings
+ * may fall apart, the root mean square of the differences relative to the largest.
+ */
+async function check({ expectedUrl }: PageCase): Promise<number> {
   const { outputs } = await run(false);
-  let [at, difference, largest] = [0, 0, 0];
+  const expected = await bytesAt(expectedUrl);
+  let [at, largestDifference, squares, count, largest] = [0, 0, 0, 0, 0];
   for (const output of outputs) {
-    const scale = output instanceof Uint8Array ? (pixelScale ?? 1) : null;
-    for (const value of output) {
-      const original = expected[at++] ?? Number.NaN;
-      const wanted = scale === null ? original : Math.min(255, Math.max(0, Math.round(original * scale)));
-      difference = Math.max(difference, Math.abs(value - wanted));
-      largest = Math.max(largest, Math.abs(wanted));
+    const { byteLength } = output;
+    if (at + byteLength > expected.byteLength) return Number.NaN;
+    const part = expected.slice(at, at + byteLength);
+    const wanted = output instanceof Uint8Array ? new Uint8Array(part) : new Float32Array(part);
+    for (const [i, value] of output.entries()) {
+      const difference = Math.abs(value - (wanted[i] ?? Number.NaN));
+      largestDifference = Math.max(largestDifference, difference);
+      largest = Math.max(largest, Math.abs(wanted[i] ?? 0));
+      squares += difference ** 2;
     }
+    count += output.length;
+    at += byteLength;
   }
-  return at === expected.length ? difference / largest : Number.NaN;
+  if (at !== expected.byteLength) return Number.NaN;
+  const whole = outputs.every((output) => output instanceof Uint8Array);
+  return (whole ? Math.sqrt(squares / count) : largestDifference) / largest;
 }
 
 const page = {
-  check,
+  check: ({ plan }: PageModel) => check(plan),
 
   async openPlain(model: PageModel): Promise<number> {
     const worker = startWorker<PlainWorkerApi>(
@@ -74,13 +83,13 @@ const page = {
     );
     const { name, dims, modelUrl } = model;
     await worker.open(new URL(modelUrl, location.href).href, defaultWasmBase());
-    const data = await floats(model.inputUrl);
+    const data = new Float32Array(await bytesAt(model.plain.inputUrl));
     run = async () => {
       const start = performance.now();
       const outputs = await worker.run(name, data, dims);
       return { ms: performance.now() - start, report: null, wholeMs: null, outputs };
     };
-    return check(model);
+    return check(model.plain);
   },
 
   async openStages(model: PageModel, planUrl: string): Promise<number> {
@@ -88,13 +97,13 @@ const page = {
       new Worker(new URL('./stagesWorker.ts', import.meta.url), { type: 'module' }),
     );
     const { name, dims } = model;
-    const data = await planInput(model);
+    const data = new Uint8Array(await bytesAt(model.plan.inputUrl));
     await worker.open(new URL(planUrl, location.href).href, defaultWasmBase());
     run = async (timeline) => {
       const { report, wholeMs, outputs } = await worker.run(name, data, dims, timeline);
       return { ms: report.totalMs, report, wholeMs, outputs };
     };
-    return check(model);
+    return check(model.plan);
   },
 
   async join(name: string): Promise<void> {
@@ -106,7 +115,7 @@ const page = {
     if (room === null) throw new Error('Join a room first.');
     const session = await room.load(planUrl);
     const { name, dims } = model;
-    const data = await planInput(model);
+    const data = new Uint8Array(await bytesAt(model.plan.inputUrl));
     run = async (timeline) => {
       let report: RunReport | null = null;
       const start = performance.now();
@@ -127,7 +136,7 @@ const page = {
         outputs: Object.values(outputs).map((o) => o.data as Output),
       };
     };
-    return check(model);
+    return check(model.plan);
   },
 
   /** Devices that hold shards and are ready. */

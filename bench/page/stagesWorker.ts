@@ -6,7 +6,7 @@ import { expose, transfer } from 'comlink';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { type LocalRoom, openLocalRoom } from '../../compiler/measure/localRoom.ts';
 import { randomTensor, seededRandom } from '../../graph/random.ts';
-import { float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
+import { float32View } from '../../graph/tensor.ts';
 import type { WasmBase } from '../../protocol/backendInfo.ts';
 import type { Backend, Session, TensorHandle } from '../../runtime/backend.ts';
 import type { DevicePlan } from '../../runtime/device.ts';
@@ -47,10 +47,6 @@ async function timeOf({ session, inputs }: WholeProgram): Promise<number> {
   return ms;
 }
 
-function tensorOf(dims: readonly number[], data: Float32Array | Uint8Array): Tensor {
-  return data instanceof Uint8Array ? { dataType: 'uint8', dims, data } : float32Tensor(dims, data);
-}
-
 const api = {
   async open(planUrl: string, wasmBase: WasmBase): Promise<void> {
     const backend = await createHeapBackend({ threads: 1, wasmBase });
@@ -72,12 +68,15 @@ const api = {
     opened = { room, wholes };
   },
 
-  async run(name: string, data: Float32Array | Uint8Array, dims: readonly number[], timeline: boolean) {
+  async run(name: string, data: Uint8Array, dims: readonly number[], timeline: boolean) {
     if (opened === null) throw new Error('No plan is open.');
     const { room, wholes } = opened;
     let wholeMs = 0;
     for (const whole of wholes) wholeMs += await timeOf(whole);
-    const { outputs, stats, ...noted } = await room.run({ [name]: tensorOf(dims, data) }, { timeline });
+    const { outputs, stats, ...noted } = await room.run(
+      { [name]: { dataType: 'uint8', dims, data } },
+      { timeline },
+    );
     const report: RunReport = { ...stats, ...noted, devices: wholes.length, restarts: 0 };
     const values = Object.values(outputs).map((tensor) =>
       tensor.dataType === 'uint8' ? new Uint8Array(tensor.data) : new Float32Array(float32View(tensor)),

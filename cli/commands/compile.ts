@@ -7,7 +7,6 @@ import {
   type DivisionAxis,
   type SparseOptions,
 } from '../../compiler/compile.ts';
-import type { PixelOptions } from '../../compiler/pixels.ts';
 import type { Model } from '../../graph/graph.ts';
 import { loadModel } from '../../graph/load.ts';
 import { StarlingError } from '../../protocol/errors.ts';
@@ -17,6 +16,7 @@ import { calibrationData } from '../calibrationData.ts';
 import { type Command, parseArguments, required } from '../command.ts';
 import { readBytes, siblingReader, writeBytes } from '../files.ts';
 import { parseDevices, parseLink } from '../linkOption.ts';
+import { parsePixels, pixelArguments } from '../pixelOption.ts';
 import { planText } from '../planText.ts';
 import { createProgress } from '../progress.ts';
 
@@ -47,21 +47,6 @@ function parseShards(text: string): number {
 function parseAxis(text: string): DivisionAxis {
   if (axes.includes(text)) return text as DivisionAxis;
   throw new StarlingError('USAGE', `Expected --axis ${axes.join(' or ')}, got "${text}".`);
-}
-
-/** `in`, `out` or `both`; a pixel is `scale` times the model's number. Throws StarlingError USAGE. */
-function parsePixels(ends: string, scaleText: string): PixelOptions {
-  const scale = Number(scaleText);
-  if (!['in', 'out', 'both'].includes(ends) || !(scale > 0)) {
-    throw new StarlingError(
-      'USAGE',
-      `Expected --pixels in, out or both and a positive --pixel-scale, got "${ends}" and "${scaleText}".`,
-    );
-  }
-  return {
-    ...(ends === 'out' ? {} : { input: { scale } }),
-    ...(ends === 'in' ? {} : { output: { scale } }),
-  };
 }
 
 interface SparseValues {
@@ -104,7 +89,7 @@ export const compile: Command = {
   name: 'compile',
   summary: 'Divide an ONNX model into shards: writes a plan.',
   usage:
-    'MODEL --shards N --out DIR [--axis channels|rows|auto] [--link 20mbit,3ms] [--devices 1,1] [--calibrate cifar10|FILE.npy --keep 0.2|--bytes B|--rounds M] [--pixels in|out|both] [--pixel-scale 255] [--shape NAME=1x3x224x224]...',
+    'MODEL --shards N --out DIR [--axis channels|rows|auto] [--link 20mbit,3ms] [--devices 1,1] [--calibrate cifar10|FILE.npy --keep 0.2|--bytes B|--rounds M] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
   async run(args, terminal) {
     const { values, positionals } = parseArguments(
       args,
@@ -120,8 +105,7 @@ export const compile: Command = {
         keep: { type: 'string' },
         bytes: { type: 'string' },
         rounds: { type: 'string' },
-        pixels: { type: 'string' },
-        'pixel-scale': { type: 'string', default: '255' },
+        ...pixelArguments,
       },
       ['MODEL'],
     );
@@ -140,7 +124,7 @@ export const compile: Command = {
         link: values.link === undefined ? localLink : parseLink(values.link),
         devices: parseDevices(values.devices ?? '1', numShards),
       },
-      ...(values.pixels === undefined ? {} : { pixels: parsePixels(values.pixels, values['pixel-scale']) }),
+      ...(values.pixels === undefined ? {} : { pixels: parsePixels(values.pixels, values) }),
       external: siblingReader(path),
       ...(sparse === undefined
         ? {}
