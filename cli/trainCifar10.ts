@@ -1,12 +1,19 @@
 /** A whole training run of a CIFAR-10 classifier in a folder: prepare, resume, train, fold, measure, write. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
 import { createHeapBackend } from '../backends/ortHeap.ts';
+import type { Calibration } from '../compiler/calibrate/calibration.ts';
 import { divideByChannels } from '../compiler/divide/divideChannels.ts';
 import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
+import { analyse } from '../compiler/sparsify.ts';
+import { courseKeep, courseOf, courseRate } from '../compiler/train/course.ts';
 import { exchangedValues, keptRatio, supportsOf } from '../compiler/train/exchangedValues.ts';
 import { finishTraining } from '../compiler/train/finishTraining.ts';
 import { insertBatchNorm } from '../compiler/train/insertBatchNorm.ts';
-import { type LogLine, runTraining } from '../compiler/train/loop.ts';
+import type { LogLine } from '../compiler/train/loop.ts';
 import { type Pictures, pictureBatch } from '../compiler/train/pictures.ts';
+import { runCourse } from '../compiler/train/runCourse.ts';
 import { modelOf } from '../compiler/train/runGraph.ts';
 import type { ThinningScope } from '../compiler/train/thinning.ts';
 import { createTrainer } from '../compiler/train/trainer.ts';
@@ -15,15 +22,23 @@ import type { Model } from '../graph/graph.ts';
 import { seededRandom } from '../graph/random.ts';
 import { saveModel } from '../graph/save.ts';
 import type { Backend } from '../runtime/backend.ts';
-import { writeBytes } from './files.ts';
+import type { Division } from '../runtime/lower/program.ts';
+import { readDivision, writeDivision } from './divisionFile.ts';
+import { readJson, writeBytes } from './files.ts';
 import type { LoggedLine, TrainingFolder } from './trainingFolder.ts';
 
 export interface Cifar10Run {
+  /** Of the whole course. */
   readonly steps: number;
   readonly batch: number;
   readonly numShards: number;
+  /** The kept ratio that matters most. */
   readonly keep: number;
+  /** Further kept ratios of the curve. */
+  readonly levels: readonly number[];
   readonly scope: ThinningScope;
+  /** Owners as they come, or chosen so that little energy crosses. */
+  readonly owners: 'contiguous' | 'assigned';
   readonly rate: number;
   readonly labelWeight: number;
   readonly temperature: number;
@@ -31,24 +46,31 @@ export interface Cifar10Run {
   readonly seed: number;
 }
 
+export interface LevelResult {
+  readonly keep: number;
+  readonly keptFeatures: number;
+  readonly keptElements: number;
+  /** On the 10,000 test pictures. */
+  readonly accuracy: number;
+  /** Steps of the course when it was settled, and seconds of training until then. */
+  readonly step: number;
+  readonly seconds: number;
+}
+
 export interface Cifar10Report {
   readonly step: number;
   readonly aborted: boolean;
-  /** On the 10,000 test pictures, of the best weights; the model that training began with beside it. */
-  readonly accuracy: number;
+  /** Of the model that training began with, on the same pictures. */
   readonly denseAccuracy: number;
-  readonly keptFeatures: number;
-  readonly keptElements: number;
-  readonly seconds: number;
+  readonly curve: readonly LevelResult[];
 }
 
 /** The last pictures of the training split choose the best weights and are not trained on. */
 const heldOut = 2000;
-/** Shares of all steps. */
-const thinning = { start: 0.05, end: 0.5, times: 60 };
-const warmUp = 0.05;
 /** Batches that measure the deviations for batch normalisation. */
 const statisticsBatches = 16;
+/** Pictures that owners are assigned by. */
+const assignmentPictures = 2000;
 
 export async function trainCifar10(
   model: Model,
@@ -57,7 +79,6 @@ export async function trainCifar10(
   folder: TrainingFolder,
   hooks: { readonly signal: AbortSignal; onLine(line: LogLine): void },
 ): Promise<Cifar10Report> {
-  const begin = performance.now();
   const [input] = model.graph.inputs;
   const normalised = await normaliseModel(model, {
     backend: await createHeapBackend(),
@@ -67,21 +88,16 @@ export async function trainCifar10(
   const train = picturesOf(await loadCifar10('train'));
   const test = picturesOf(await loadCifar10('test'));
   const seen = part(train, 0, train.count - heldOut);
-  const exchanges = exchangedValues(graph, divideByChannels(graph, run.numShards));
-  const share = (fraction: number): number => Math.round(fraction * run.steps);
-  const thinningSteps = { start: share(thinning.start), end: share(thinning.end) };
+  const division = await divide(normalised.model, run, folder, backend, seen);
+  const exchanges = exchangedValues(graph, division);
+  const course = courseOf({ levels: run.levels, target: run.keep, steps: run.steps });
   const trainer = await createTrainer({
     backend,
     graph: await insertBatchNorm(graph, backend, sampleBatches(seen, run, input?.name ?? '')),
     teacher: graph,
     pictures: seen,
     exchanges,
-    thinning: {
-      ...thinningSteps,
-      target: run.keep,
-      scope: run.scope,
-      every: Math.max(1, share(1 / thinning.times)),
-    },
+    thinning: { scope: run.scope, keepAt: (step) => courseKeep(course, step) },
     loss: {
       labelWeight: run.labelWeight,
       smoothing: 0,
@@ -89,60 +105,122 @@ export async function trainCifar10(
       temperature: run.temperature,
     },
     optimiser: { momentum: 0.9, weightDecay: run.weightDecay, clipNorm: 5 },
-    rate: { type: 'cosine', peak: run.rate, warmUpSteps: share(warmUp), steps: run.steps },
-    statisticsMomentum: 0.05,
+    rateAt: (step) => courseRate(course, run.rate, step),
+    statisticsMomentum: 0.1,
     seed: run.seed,
   });
   const denseAccuracy = await trainer.evaluate(test);
   const latest = await folder.checkpoint('latest');
   if (latest !== undefined) trainer.restore(latest);
-  const earlier = await folder.rewindLog(trainer.step);
-  const result = await runTraining(
-    trainer,
-    {
-      steps: run.steps,
-      logEvery: 20,
-      evaluateEvery: 200,
-      saveEvery: 100,
-      bestFrom: thinningSteps.end + 1,
-      evaluation: part(train, seen.count, heldOut),
-      log: async (line) => {
-        hooks.onLine(line);
-        await folder.log(line);
-      },
-      save: folder.save,
-      now: () => performance.now(),
-      signal: hooks.signal,
+  const lines = await folder.rewindLog(trainer.step);
+  const curve = await readCurve(folder.path('curve.json'));
+  const trainSeconds = secondsOf(lines);
+  const aborted = await runCourse(trainer, {
+    course,
+    logEvery: 20,
+    evaluateEvery: 200,
+    saveEvery: 50,
+    evaluation: part(train, seen.count, heldOut),
+    log: async (line) => {
+      hooks.onLine(line);
+      trainSeconds.add(line);
+      await folder.log(line);
     },
-    bestOf(earlier, thinningSteps.end + 1),
-  );
-  const best = await folder.checkpoint('best');
-  if (best !== undefined) trainer.restore(best);
-  const accuracy = await trainer.evaluate(test);
-  const finished = await finishTraining(
-    { ...modelOf(graph), ...normalised.model, graph },
-    trainer.trainedGraph(),
-    { backend, shapes: {} },
-  );
+    save: folder.save,
+    load: folder.checkpoint,
+    bestBetween: (start, end) => bestOf(lines, start, end),
+    now: () => performance.now(),
+    signal: hooks.signal,
+    settled: async (segment) => {
+      const kept = keptRatio(exchanges);
+      const result: LevelResult = {
+        keep: segment.keep,
+        keptFeatures: kept.features,
+        keptElements: kept.elements,
+        accuracy: await trainer.evaluate(test),
+        step: segment.start + segment.steps,
+        seconds: trainSeconds.total(),
+      };
+      const finished = await finishTraining(
+        { ...modelOf(graph), ...normalised.model, graph },
+        trainer.trainedGraph(),
+        { backend, shapes: {} },
+      );
+      const level = (file: string): string => folder.path(join(`kept-${segment.keep}`, file));
+      await writeBytes(level('model.onnx'), saveModel(finished).bytes);
+      await writeDivision(level('division.json'), { ...division, supports: supportsOf(exchanges) });
+      curve.set(segment.keep, result);
+      await writeBytes(folder.path('curve.json'), `${JSON.stringify([...curve.values()], null, 2)}\n`);
+    },
+  });
   await trainer.release();
-  const kept = keptRatio(exchanges);
-  await writeBytes(folder.path('model.onnx'), saveModel(finished).bytes);
-  const supports = { numShards: run.numShards, supports: Object.fromEntries(supportsOf(exchanges)) };
-  await writeBytes(folder.path('supports.json'), `${JSON.stringify(supports)}\n`);
-  const report: Cifar10Report = {
-    step: result.step,
-    aborted: result.aborted,
-    accuracy,
-    denseAccuracy,
-    keptFeatures: kept.features,
-    keptElements: kept.elements,
-    seconds: Math.round((performance.now() - begin) / 1000),
+  return { step: trainer.step, aborted, denseAccuracy, curve: [...curve.values()] };
+}
+
+/** Made once and kept in the folder, so that a resumed run divides alike. */
+async function divide(
+  model: Model,
+  run: Cifar10Run,
+  folder: TrainingFolder,
+  backend: Backend,
+  pictures: Pictures,
+): Promise<Division> {
+  const path = folder.path('division.json');
+  if (existsSync(path)) return readDivision(path);
+  const division =
+    run.owners === 'contiguous'
+      ? divideByChannels(model.graph, run.numShards)
+      : (
+          await analyse(model, {
+            numShards: run.numShards,
+            calibration: calibrationOf(pictures, run, model),
+            backend,
+          })
+        ).division;
+  await writeDivision(path, division);
+  return division;
+}
+
+function calibrationOf(pictures: Pictures, { batch }: Cifar10Run, model: Model): Calibration {
+  const input = model.graph.inputs[0]?.name ?? '';
+  const batches = Math.ceil(assignmentPictures / batch);
+  return {
+    samples: batches * batch,
+    *batches() {
+      for (let i = 0; i < batches; i++) {
+        const indices = Array.from({ length: batch }, (_, at) => i * batch + at);
+        yield { [input]: pictureBatch(pictures, indices) };
+      }
+    },
   };
-  await writeBytes(
-    folder.path('report.json'),
-    `${JSON.stringify({ date: new Date().toISOString(), settings: run, ...report }, null, 2)}\n`,
-  );
-  return report;
+}
+
+const curveSchema = v.array(
+  v.object({
+    keep: v.number(),
+    keptFeatures: v.number(),
+    keptElements: v.number(),
+    accuracy: v.number(),
+    step: v.number(),
+    seconds: v.number(),
+  }),
+);
+
+async function readCurve(path: string): Promise<Map<number, LevelResult>> {
+  if (!existsSync(path)) return new Map();
+  return new Map(v.parse(curveSchema, await readJson(path)).map((level) => [level.keep, level]));
+}
+
+/** Seconds of steps, from the lines of the log. */
+function secondsOf(lines: readonly LoggedLine[]) {
+  let [seconds, last] = [0, 0];
+  const add = (line: LoggedLine): void => {
+    if (line.type !== 'train') return;
+    seconds += (line.secondsPerStep ?? 0) * (line.step - last);
+    last = line.step;
+  };
+  for (const line of lines) add(line);
+  return { add, total: () => Math.round(seconds) };
 }
 
 function picturesOf(data: LabelledImages): Pictures {
@@ -174,9 +252,9 @@ function sampleBatches(pictures: Pictures, { batch, seed }: Cifar10Run, input: s
   });
 }
 
-function bestOf(lines: readonly LoggedLine[], from: number): number | undefined {
+function bestOf(lines: readonly LoggedLine[], start: number, end: number): number | undefined {
   const values = lines.flatMap((line) =>
-    line.type === 'evaluation' && line.step >= from ? [line.accuracy] : [],
+    line.type === 'evaluation' && line.step >= start && line.step <= end ? [line.accuracy] : [],
   );
   return values.length === 0 ? undefined : Math.max(...values);
 }

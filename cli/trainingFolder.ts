@@ -12,8 +12,8 @@ export type TrainingSettings = Readonly<Record<string, string | number>>;
 export interface TrainingFolder {
   path(file: string): string;
   /** Undefined where there is none yet. */
-  checkpoint(which: 'latest' | 'best'): Promise<Uint8Array | undefined>;
-  save(which: 'latest' | 'best', bytes: Uint8Array): Promise<void>;
+  checkpoint(name: string): Promise<Uint8Array | undefined>;
+  save(name: string, bytes: Uint8Array): Promise<void>;
   log(line: LogLine): Promise<void>;
   /** Drops what was logged after a step (the run stopped before its next checkpoint) and returns the rest. */
   rewindLog(step: number): Promise<readonly LoggedLine[]>;
@@ -24,6 +24,7 @@ const lineSchema = v.looseObject({
   type: v.picklist(['train', 'evaluation']),
   step: v.number(),
   accuracy: v.number(),
+  secondsPerStep: v.optional(v.number()),
 });
 
 export type LoggedLine = v.InferOutput<typeof lineSchema>;
@@ -38,11 +39,11 @@ export async function openTrainingFolder(
   else await writeBytes(path('settings.json'), `${JSON.stringify(settings, null, 2)}\n`);
   return {
     path,
-    async checkpoint(which) {
-      const file = path(`${which}.safetensors`);
+    async checkpoint(name) {
+      const file = path(`${name}.safetensors`);
       return existsSync(file) ? readBytes(file) : undefined;
     },
-    save: (which, bytes) => writeBytes(path(`${which}.safetensors`), bytes),
+    save: (name, bytes) => writeBytes(path(`${name}.safetensors`), bytes),
     async log(line) {
       await appendFile(path('log.jsonl'), `${JSON.stringify(line)}\n`);
     },

@@ -16,12 +16,14 @@ const options = {
   out: { type: 'string' },
   shards: { type: 'string', default: '2' },
   keep: { type: 'string', default: '0.2' },
+  levels: { type: 'string', default: '0.4,0.1,0.05,0' },
+  owners: { type: 'string', default: 'assigned' },
   scope: { type: 'string', default: 'uniform' },
   steps: { type: 'string', default: '4000' },
   batch: { type: 'string', default: '128' },
-  rate: { type: 'string', default: '0.02' },
-  'label-weight': { type: 'string', default: '0.3' },
-  temperature: { type: 'string', default: '3' },
+  rate: { type: 'string', default: '0.03' },
+  'label-weight': { type: 'string', default: '0.2' },
+  temperature: { type: 'string', default: '2' },
   'weight-decay': { type: 'string', default: '0.0001' },
   seed: { type: 'string', default: '1' },
   threads: { type: 'string' },
@@ -32,8 +34,8 @@ export const train: Command = {
   name: 'train',
   summary: 'Thin the exchange of a divided model step by step while its weights adapt.',
   usage:
-    'MODEL --data cifar10 --out DIR [--shards 2] [--keep 0.2] [--scope uniform|global] [--steps 4000] [--batch 128] ' +
-    '[--rate 0.02] [--label-weight 0.3] [--temperature 3] [--weight-decay 0.0001] [--seed 1] [--threads N] ' +
+    'MODEL --data cifar10 --out DIR [--shards 2] [--keep 0.2] [--levels 0.4,0.1,0.05,0] [--owners assigned|contiguous] [--scope uniform|global] [--steps 4000] [--batch 128] ' +
+    '[--rate 0.03] [--label-weight 0.2] [--temperature 2] [--weight-decay 0.0001] [--seed 1] [--threads N] ' +
     '[--backend auto|native|wasm]',
   async run(args, terminal) {
     const { values, positionals } = parseArguments(args, options, ['MODEL']);
@@ -42,6 +44,10 @@ export const train: Command = {
     const run: Cifar10Run = {
       numShards: numberOf('--shards', values.shards, 1, limits.shards, true),
       keep: numberOf('--keep', values.keep, 0, 1),
+      levels: values.levels
+        .split(',')
+        .flatMap((text) => (text === '' ? [] : [numberOf('--levels', text, 0, 1)])),
+      owners: oneOf('--owners', values.owners, ['contiguous', 'assigned']),
       scope: oneOf('--scope', values.scope, ['uniform', 'global']),
       steps: numberOf('--steps', values.steps, 1, 1e7, true),
       batch: numberOf('--batch', values.batch, 2, 4096, true),
@@ -56,7 +62,7 @@ export const train: Command = {
     const [path = ''] = positionals;
     const out = required(values.out, '--out');
     const model = await readModelFile(path);
-    const folder = await openTrainingFolder(out, { model: path, ...run });
+    const folder = await openTrainingFolder(out, { model: path, ...run, levels: run.levels.join() });
     const backend = await chooseBackend(
       oneOf('--backend', values.backend, ['auto', 'native', 'wasm']),
       threads,
@@ -73,9 +79,13 @@ export const train: Command = {
       });
       progress.end();
       terminal.print(
-        `${out}: top-1 ${percent(report.accuracy)} on 10,000 test pictures (dense ${percent(report.denseAccuracy)}), ` +
-          `kept ${report.keptFeatures.toFixed(3)} of the features and ${report.keptElements.toFixed(3)} of the elements, ` +
-          `after ${report.step} steps${report.aborted ? ', stopped early: the same command goes on' : ''}`,
+        [
+          `${out}: ${report.step} of ${run.steps} steps${report.aborted ? ', stopped early: the same command goes on' : ''}; dense top-1 ${percent(report.denseAccuracy)}`,
+          ...report.curve.map(
+            ({ keep, accuracy, keptFeatures }) =>
+              `kept ${keep} (${keptFeatures.toFixed(3)} of the features): top-1 ${percent(accuracy)}`,
+          ),
+        ].join('\n'),
       );
       return 0;
     } finally {

@@ -71,10 +71,12 @@ test('one budget for all values spends elements where they count most', () => {
   expect(features).toBeGreaterThan(0.7);
 });
 
-test('the kept ratio falls from 1 to its target and stays there', () => {
-  const schedule = { target: 0.2, start: 10, end: 50, every: 5, scope: 'uniform' } as const;
+test('the kept ratio falls to its end in steps, and nothing is due between them', () => {
+  const schedule = { from: 1, to: 0.2, start: 10, end: 50, every: 5 };
   const ratios = Array.from({ length: 60 }, (_, step) => keepAt(schedule, step));
-  expect(ratios.slice(0, 11)).toEqual(new Array(11).fill(1));
-  expect(ratios.slice(50)).toEqual(new Array(10).fill(0.2));
-  expect(ratios.slice(10, 50).every((ratio, i) => ratio > (ratios[11 + i] ?? 1))).toBe(true);
+  const due = ratios.flatMap((ratio, step) => (ratio === undefined ? [] : [step]));
+  expect(due).toEqual([10, 15, 20, 25, 30, 35, 40, 45, 50]);
+  const values = due.map((step) => ratios[step] ?? Number.NaN);
+  expect([values[0], values.at(-1)]).toEqual([1, 0.2]);
+  expect(values.slice(1).every((ratio, i) => ratio < (values[i] ?? 0))).toBe(true);
 });

@@ -10,20 +10,22 @@ import type { Parameter, Parameters } from './parameters.ts';
 export type ThinningScope = 'uniform' | 'global';
 
 export interface ThinningSchedule {
-  /** Kept ratio at the end; 1 thins nothing. */
-  readonly target: number;
-  /** Thinning begins and ends at these steps. */
+  /** Kept ratios at the beginning and at the end. */
+  readonly from: number;
+  readonly to: number;
+  /** Thinning begins and ends at these steps, and happens every so many between them. */
   readonly start: number;
   readonly end: number;
-  /** Steps between two thinnings. */
   readonly every: number;
-  readonly scope: ThinningScope;
 }
 
-/** Falls fast at first, when little is lost, and slowly at the end (Zhu and Gupta, 2017). */
-export function keepAt({ target, start, end }: ThinningSchedule, step: number): number {
-  const progress = Math.min(1, Math.max(0, (step - start) / Math.max(1, end - start)));
-  return target + (1 - target) * (1 - progress) ** 3;
+/**
+ * Kept ratio to thin to before a step; undefined where nothing is due. Falls fast at first, when little is lost, and slowly
+ * at the end (Zhu and Gupta, 2017).
+ */
+export function keepAt({ from, to, start, end, every }: ThinningSchedule, step: number): number | undefined {
+  const due = step === end || (step >= start && step < end && (step - start) % every === 0);
+  return due ? to + (from - to) * (1 - (step - start) / Math.max(1, end - start)) ** 3 : undefined;
 }
 
 /**

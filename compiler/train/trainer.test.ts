@@ -10,8 +10,10 @@ import { exchangedValues, keptRatio, supportsOf } from './exchangedValues.ts';
 import { finishTraining } from './finishTraining.ts';
 import { insertBatchNorm } from './insertBatchNorm.ts';
 import { type LogLine, runTraining } from './loop.ts';
+import { rateAt } from './optimiser.ts';
 import { pictureBatch } from './pictures.ts';
 import { createRunner, modelOf } from './runGraph.ts';
+import { keepAt } from './thinning.ts';
 import { createTrainer } from './trainer.ts';
 import type { TrainerOptions } from './trainerTypes.ts';
 
@@ -53,7 +55,7 @@ function options(changes: Partial<TrainerOptions> = {}): TrainerOptions {
     pictures,
     loss: { labelWeight: 1, smoothing: 0.05, teacherWeight: 0, temperature: 1 },
     optimiser: { momentum: 0.9, weightDecay: 1e-4, clipNorm: 5 },
-    rate: { type: 'cosine', peak: 0.1, warmUpSteps: 5, steps },
+    rateAt: (step) => rateAt({ type: 'cosine', peak: 0.1, warmUpSteps: 5, steps }, step),
     statisticsMomentum: 0.1,
     seed: 7,
     ...changes,
@@ -114,7 +116,8 @@ test('training from random weights learns to tell unseen pictures apart', async 
 function thinned(changes: Partial<TrainerOptions> = {}) {
   const division = divideByChannels(graph, 2);
   const exchanges = exchangedValues(graph, division);
-  const thinning = { target: 0.25, start: 2, end: 12, every: 2, scope: 'uniform' } as const;
+  const schedule = { from: 1, to: 0.25, start: 2, end: 12, every: 2 };
+  const thinning = { scope: 'uniform', keepAt: (step: number) => keepAt(schedule, step) } as const;
   return { division, exchanges, options: options({ exchanges, thinning, ...changes }) };
 }
 

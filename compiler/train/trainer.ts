@@ -9,11 +9,11 @@ import { StarlingError } from '../../protocol/errors.ts';
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { labelInput, lossTerms, teacherInput } from './classifierLoss.ts';
 import { applyMasks, keptRatio } from './exchangedValues.ts';
-import { rateAt, sgdStep } from './optimiser.ts';
+import { sgdStep } from './optimiser.ts';
 import { effectiveWeight, type Parameter, parametersOf, weightNames } from './parameters.ts';
 import { countCorrect, indicesOfStep, labelBatch, type Pictures, pictureBatch } from './pictures.ts';
 import { createRunner, type GraphRunner } from './runGraph.ts';
-import { keepAt, scoreFeatures, thin } from './thinning.ts';
+import { scoreFeatures, thin } from './thinning.ts';
 import type { StepReport, Trainer, TrainerOptions } from './trainerTypes.ts';
 import { type Moments, type StepGraph, stepGraph, weightsAsInputs, withMoments } from './trainingGraph.ts';
 
@@ -90,7 +90,7 @@ class ClassifierTrainer implements Trainer {
   }
 
   async trainStep(): Promise<StepReport> {
-    const { pictures, rate: schedule, optimiser, exchanges = [] } = this.#options;
+    const { pictures, rateAt, optimiser, exchanges = [] } = this.#options;
     await this.#thinIfDue();
     const indices = indicesOfStep(pictures.count, this.#batch, this.#step, (epoch) =>
       this.#random(streams.order, epoch),
@@ -105,7 +105,7 @@ class ClassifierTrainer implements Trainer {
     const gradients = new Map(
       [...this.#parts.step.gradients].map(([name, output]) => [name, float32View(outputs.get(output))]),
     );
-    const rate = rateAt(schedule, this.#step);
+    const rate = rateAt(this.#step);
     const gradientNorm = sgdStep(this.#parameters, gradients, rate, optimiser);
     this.#updateStatistics((name) => float32View(outputs.get(name)));
     this.#step++;
@@ -144,7 +144,7 @@ class ClassifierTrainer implements Trainer {
     return writeCheckpoint({ arrays, numbers: new Map([['step', this.#step]]) });
   }
 
-  restore(bytes: Uint8Array): void {
+  restore(bytes: Uint8Array, step?: number): void {
     const checkpoint = readCheckpoint(bytes);
     const expected = readCheckpoint(this.save());
     const fits =
@@ -154,6 +154,7 @@ class ClassifierTrainer implements Trainer {
       throw new StarlingError('FILE_UNREADABLE', 'The checkpoint belongs to another model or division.');
     }
     this.#adopt(checkpoint);
+    if (step !== undefined) this.#step = step;
   }
 
   trainedGraph(): Graph {
@@ -229,16 +230,10 @@ class ClassifierTrainer implements Trainer {
 
   async #thinIfDue(): Promise<void> {
     const { thinning, exchanges = [] } = this.#options;
-    if (thinning === undefined || exchanges.length === 0) return;
-    const within = this.#step >= thinning.start && this.#step <= thinning.end;
-    const due = this.#step === thinning.end || (this.#step - thinning.start) % thinning.every === 0;
-    if (!within || !due) return;
-    thin(
-      exchanges,
-      scoreFeatures(exchanges, this.#parameters, await this.#moments()),
-      keepAt(thinning, this.#step),
-      thinning.scope,
-    );
+    const keep = thinning?.keepAt(this.#step);
+    if (thinning === undefined || keep === undefined || exchanges.length === 0) return;
+    const scores = scoreFeatures(exchanges, this.#parameters, await this.#moments());
+    thin(exchanges, scores, keep, thinning.scope);
     applyMasks(exchanges, this.#parameters);
   }
 

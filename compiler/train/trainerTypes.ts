@@ -3,9 +3,9 @@ import type { Graph } from '../../graph/graph.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import type { ClassifierLoss } from './classifierLoss.ts';
 import type { ExchangedValue, Kept } from './exchangedValues.ts';
-import type { RateSchedule, SgdOptions } from './optimiser.ts';
+import type { SgdOptions } from './optimiser.ts';
 import type { Pictures } from './pictures.ts';
-import type { ThinningSchedule } from './thinning.ts';
+import type { ThinningScope } from './thinning.ts';
 
 export interface TrainerOptions {
   readonly backend: Backend;
@@ -19,10 +19,15 @@ export interface TrainerOptions {
   readonly pictures: Pictures;
   /** What shards exchange, thinned in place; absent where the model is not divided. */
   readonly exchanges?: readonly ExchangedValue[];
-  readonly thinning?: ThinningSchedule;
+  readonly thinning?: {
+    readonly scope: ThinningScope;
+    /** Kept ratio to thin to before a step (from 0); undefined where nothing is due. */
+    keepAt(step: number): number | undefined;
+  };
   readonly loss: ClassifierLoss;
   readonly optimiser: SgdOptions;
-  readonly rate: RateSchedule;
+  /** Learning rate of a step, counted from 0. */
+  rateAt(step: number): number;
   /** Share of the running statistics that one batch replaces. */
   readonly statisticsMomentum: number;
   readonly seed: number;
@@ -47,8 +52,8 @@ export interface Trainer {
   /** Share of the pictures that the network as it stands classifies correctly; a last, partial batch counts too. */
   evaluate(pictures: Pictures): Promise<number>;
   save(): Uint8Array;
-  /** Goes on exactly where the checkpoint was saved. Throws FILE_UNREADABLE for one of another model. */
-  restore(checkpoint: Uint8Array): void;
+  /** Goes on exactly where the checkpoint was saved, or counts on from `step`. Throws FILE_UNREADABLE for one of another model. */
+  restore(checkpoint: Uint8Array, step?: number): void;
   /** The graph with the weights as they are now (thinned out ones are 0) and the running statistics. */
   trainedGraph(): Graph;
   release(): Promise<void>;

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { courseKeep, courseOf, courseRate, segmentAt } from './course.ts';
+
+const course = courseOf({ levels: [0.4, 0.1, 0], target: 0.2, steps: 1000 });
+const steps = Array.from({ length: 1000 }, (_, step) => step);
+
+test('the target is settled as soon as the trunk is there, the others from the lowest up', () => {
+  expect(course.map(({ kind, from, keep }) => [kind, from, keep])).toEqual([
+    ['trunk', 1, 0.4],
+    ['trunk', 0.4, 0.2],
+    ['branch', 0.2, 0.2],
+    ['trunk', 0.2, 0.1],
+    ['trunk', 0.1, 0],
+    ['branch', 0, 0],
+    ['branch', 0.1, 0.1],
+    ['branch', 0.4, 0.4],
+  ]);
+  expect(course.reduce((sum, { steps: own }) => sum + own, 0)).toBe(1000);
+  for (const [i, { start }] of course.entries()) {
+    const before = course[i - 1];
+    expect(start).toBe(before === undefined ? 0 : before.start + before.steps);
+  }
+});
+
+test('the trunk thins to exactly its levels; a branch thins nothing', () => {
+  let keep = 1;
+  for (const step of steps) {
+    const segment = segmentAt(course, step);
+    if (step === segment?.start) keep = segment.from;
+    const due = courseKeep(course, step);
+    if (segment?.kind === 'branch') expect(due).toBeUndefined();
+    if (due !== undefined) expect(due).toBeLessThanOrEqual(keep);
+    keep = due ?? keep;
+    if (segment !== undefined && step === segment.start + segment.steps - 1) expect(keep).toBe(segment.keep);
+  }
+});
+
+test('the rate warms up once, stays along the trunk, and falls to almost nothing along each branch', () => {
+  expect(courseRate(course, 0.1, 0)).toBeLessThan(0.01);
+  for (const segment of course) {
+    const end = segment.start + segment.steps - 1;
+    expect(courseRate(course, 0.1, segment.kind === 'trunk' ? end : segment.start)).toBeCloseTo(0.1, 9);
+    if (segment.kind === 'branch') expect(courseRate(course, 0.1, end)).toBeLessThan(0.002);
+  }
+});
