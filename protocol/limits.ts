@@ -99,6 +99,18 @@ export const limits = {
   /** Items of one batch, and instances of one plan, that a page may ask for. */
   batchItems: 256,
   instances: 32,
+  /**
+   * Numbers of the data channels between the Workers of instances. Others, and those that browsers give by themselves,
+   * are smaller; Firefox agrees on 256 in all.
+   */
+  instanceChannelFirst: 16,
+  instanceChannelLast: 255,
+  /** Making an instance: Worker, runtime, weights, sessions, warm-up; on all its devices. */
+  instanceOpenMs: 120_000,
+  /** An instance that is not used any more is kept for so long, in case it is wanted again. */
+  instanceParkedMs: 30_000,
+  /** Times that one batch is tried again on other devices. */
+  batchRetries: 8,
   /** Batches that make a window of the scaler, of a probe, and the fewest when the time below is over. */
   windowBatches: 20,
   probeBatches: 8,

@@ -9,7 +9,7 @@ import * as v from 'valibot';
 import { errorCodes } from './errors.ts';
 import { limits } from './limits.ts';
 
-const DeviceId = v.pipe(v.string(), v.minLength(1), v.maxLength(limits.deviceIdLength));
+export const DeviceId = v.pipe(v.string(), v.minLength(1), v.maxLength(limits.deviceIdLength));
 const Text = v.pipe(v.string(), v.maxLength(limits.statusTextLength));
 const Epoch = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const Fraction = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
@@ -55,7 +55,7 @@ export const DeviceStatus = v.object({
 const Sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 
 /** Where the plan lies, and the hash of its plan.json. */
-const PlacedPlan = v.union([
+export const PlacedPlan = v.union([
   v.object({
     /** Absolute address of plan.json as the host reads it. */
     url: v.pipe(v.string(), v.maxLength(limits.urlLength)),

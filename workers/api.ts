@@ -87,6 +87,8 @@ export interface PlanSummary {
   readonly name: string;
   readonly sha256: string;
   readonly numShards: number;
+  /** Most items along the first axis of every input; 1 where the model does not allow more. */
+  readonly maxBatch: number;
   readonly inputs: readonly PlanValue[];
   readonly outputs: readonly PlanValue[];
   readonly weightBytes: number;

@@ -56,6 +56,7 @@ export class DeviceWorker implements DeviceApi {
       name: file.name,
       sha256: plan.sha256,
       numShards: file.numShards,
+      maxBatch: file.maxBatch,
       inputs: file.inputs.map(({ name, dataType, shape }) => ({ name, dataType, shape })),
       outputs: file.outputs.map(({ name, dataType, shape }) => ({ name, dataType, shape })),
       weightBytes: file.report.weightBytes,

@@ -52,6 +52,10 @@ class PeerMesh implements Mesh {
     return this.#entries.get(deviceId)?.peer?.sendText(encodeRoomMessage(message)) ?? false;
   }
 
+  openChannel(deviceId: string, number: number): RTCDataChannel | null {
+    return this.#entries.get(deviceId)?.peer?.openChannel(number) ?? null;
+  }
+
   broadcast(message: object): void {
     const text = encodeRoomMessage(message);
     for (const { peer } of this.#entries.values()) peer?.sendText(text);

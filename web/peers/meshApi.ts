@@ -60,6 +60,11 @@ export interface Mesh {
   readonly peers: ReadonlyMap<string, MeshPeer>;
   /** False where that device is not connected. Throws MESSAGE_TOO_LARGE. */
   send(deviceId: string, message: object): boolean;
+  /**
+   * One more channel to a connected device, under a number that both ends use. To be transferred to a Worker, if at
+   * all, in the task of the call. Null where that device is not connected or the number taken.
+   */
+  openChannel(deviceId: string, number: number): RTCDataChannel | null;
   /** To every connected device. */
   broadcast(message: object): void;
   /** Says bye to every peer and ends all connections; the signaling client is closed by its owner. */

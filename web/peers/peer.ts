@@ -200,6 +200,7 @@ export function createPeer(options: PeerOptions): Peer {
       connection.takeCandidate({ candidate, sdpMid, sdpMLineIndex });
     },
     sendText: (text) => state === 'connected' && connection.sendText(text),
+    openChannel: (number) => (state === 'connected' ? connection.openChannel(number) : null),
     doubt: () => heartbeat?.doubt(),
     close(reason) {
       if (state === 'ended') return;

@@ -44,6 +44,8 @@ export interface Peer {
   signal(payload: SignalPayload): void;
   /** Text from encodeRoomMessage; false where the peer is not connected. */
   sendText(text: string): boolean;
+  /** A channel for another pair of Workers; null where the peer is not connected or the number taken. */
+  openChannel(number: number): RTCDataChannel | null;
   /** The other page may be gone: ask at once and wait for less. */
   doubt(): void;
   /** Says bye and ends the connection. */

@@ -33,6 +33,11 @@ export interface Connection {
   iceState(): RTCIceConnectionState;
   takeDescription(kind: 'offer' | 'answer', sdp: string): void;
   takeCandidate(candidate: RTCIceCandidateInit): void;
+  /**
+   * One more channel as `tensorChannel` is, under a number that both ends use; nothing is announced. Null where the
+   * connection is over or the number taken.
+   */
+  openChannel(number: number): RTCDataChannel | null;
   /** False where the channel is not open. */
   sendText(text: string): boolean;
   /** Whether what is sent goes through a TURN server; null before a way is chosen, and where the browser does not say. */
@@ -77,6 +82,16 @@ export function createConnection(options: ConnectionOptions): Connection {
       // The library ends the whole connection at a candidate that cannot be read; it is only of no use.
       if (pc.remoteDescription === null) peer.signal({ candidate });
       else pc.addIceCandidate(candidate).catch(() => {});
+    },
+    openChannel(number) {
+      if (peer.destroyed) return null;
+      try {
+        const opened = pc.createDataChannel(`instance ${number}`, { negotiated: true, id: number });
+        opened.binaryType = 'arraybuffer';
+        return opened;
+      } catch {
+        return null;
+      }
     },
     sendText(text) {
       if (peer.destroyed || peer._channel?.readyState !== 'open') return false;

@@ -15,6 +15,8 @@ export interface DeviceWorker extends Omit<DeviceApi, 'connect'> {
    * when both ends hear each other.
    */
   connect(deviceId: string, channel: RTCDataChannel): Promise<void>;
+  /** The same over a port that speaks as a forwarded channel: to another Worker of this page. */
+  connectPort(deviceId: string, port: MessagePort): Promise<void>;
   /** Who reads the tensor channels: the Worker itself, or this page, where they cannot be transferred. */
   readonly tensorChannel: 'worker' | 'page';
   close(): void;
@@ -45,6 +47,7 @@ export function startDeviceWorker(onDeath: (error: StarlingError) => void): Devi
         }
         return remote.connect(deviceId, Comlink.transfer(channel, [channel as unknown as Transferable]));
       }),
+    connectPort: (deviceId, port) => call(() => remote.connect(deviceId, Comlink.transfer(port, [port]))),
     disconnect: (deviceId) => call(() => remote.disconnect(deviceId)),
     run: (runId, inputs, options) => call(() => remote.run(runId, inputs, options)),
     abort: (runId) => call(() => remote.abort(runId)),
