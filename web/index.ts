@@ -8,6 +8,7 @@ export type { PlanSummary, PlanValue, RunStats } from '../workers/api.ts';
 export type { ModelSignature } from '../workers/compileApi.ts';
 export type { RunEvent } from './coordinator/coordinator.ts';
 export type { DeviceView } from './deviceView.ts';
+export type { ScaledStats, ScalerWishes } from './instances/scaledRuns.ts';
 export { joinRoom } from './joinRoom.ts';
 export type {
   JoinOptions,
@@ -18,6 +19,8 @@ export type {
   Room,
   RoomEvent,
 } from './room.ts';
+export { Overloaded } from './scaler/overloaded.ts';
+export type { Decision } from './scaler/scalerApi.ts';
 export type { RunOptions, RunReport, Session } from './session.ts';
 export type { OutputTensor, TensorData, TensorLike } from './tensors.ts';
 export { type OpenModel, openModelFile } from './worker/compileWorker.ts';

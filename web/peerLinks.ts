@@ -4,6 +4,7 @@
  */
 import * as v from 'valibot';
 import { StarlingError } from '../protocol/errors.ts';
+import { InstanceMessage } from '../protocol/instanceMessages.ts';
 import { RoomMessage } from '../protocol/roomMessages.ts';
 import type { MeshEvent } from './peers/mesh.ts';
 import type { DeviceWorker } from './worker/deviceWorker.ts';
@@ -14,6 +15,7 @@ export interface PeerLinksOptions {
   /** Also for a device that was never connected. */
   onLost(deviceId: string): void;
   onMessage(deviceId: string, message: RoomMessage): void;
+  onInstanceMessage(deviceId: string, message: InstanceMessage): void;
   /** Ends no call. */
   onWarning(error: StarlingError): void;
   /** Something that the page shows may have changed. */
@@ -91,7 +93,9 @@ export class PeerLinks {
 
   #hear(deviceId: string, message: unknown): void {
     const parsed = v.safeParse(RoomMessage, message);
+    const ofInstance = v.safeParse(InstanceMessage, message);
     if (parsed.success) this.#options.onMessage(deviceId, parsed.output);
+    else if (ofInstance.success) this.#options.onInstanceMessage(deviceId, ofInstance.output);
     else {
       const sentence = 'A message of another device was not understood.';
       this.#options.onWarning(new StarlingError('MESSAGE_INVALID', sentence));

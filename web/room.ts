@@ -11,6 +11,7 @@ import { Coordinator } from './coordinator/coordinator.ts';
 import { deviceName, isMobile } from './deviceName.ts';
 import { type DeviceView, deviceViews } from './deviceView.ts';
 import { Emitter } from './events.ts';
+import { PageScaling } from './instances/pageScaling.ts';
 import { watchLifecycle } from './lifecycle.ts';
 import { Notifier } from './notifier.ts';
 import { PeerLinks } from './peerLinks.ts';
@@ -47,6 +48,7 @@ export class Room {
   readonly #coordinator: Coordinator;
   readonly #mesh: Mesh;
   readonly #links: PeerLinks;
+  readonly #scaling: PageScaling;
   readonly #shown: Notifier<readonly DeviceView[]>;
   readonly #endings: (() => void)[] = [];
   #left = false;
@@ -67,7 +69,10 @@ export class Room {
       read: () => this.devices,
       tell: (devices) => this.#emitter.emit({ type: 'devices', devices }),
     });
-    const notify = () => this.#shown.notify();
+    const notify = () => {
+      this.#shown.notify();
+      this.#scaling?.devicesChanged();
+    };
     this.#coordinator = new Coordinator({
       self: signaling.id,
       device: worker,
@@ -78,10 +83,22 @@ export class Room {
       onChange: notify,
       onRun: (event) => this.#emitter.emit({ type: 'run', ...event }),
     });
+    this.#scaling = new PageScaling({
+      self: signaling.id,
+      backend,
+      wasmBase,
+      device: worker,
+      coordinator: this.#coordinator,
+      mesh: () => this.#mesh,
+    });
     this.#links = new PeerLinks({
       worker,
       onConnected: (deviceId) => this.#coordinator.peerConnected(deviceId),
-      onLost: (deviceId) => this.#coordinator.peerLost(deviceId),
+      onLost: (deviceId) => {
+        this.#coordinator.peerLost(deviceId);
+        this.#scaling.instances.peerLost(deviceId);
+      },
+      onInstanceMessage: (deviceId, message) => this.#scaling.instances.receive(deviceId, message),
       onMessage: (deviceId, message) => this.#coordinator.receive(deviceId, message),
       onWarning: (error) => this.#emitter.emit({ type: 'warning', error }),
       onChange: notify,
@@ -146,8 +163,10 @@ export class Room {
       onProgress === undefined
         ? () => undefined
         : this.on('devices', ({ devices }) => onProgress(loadProgress(devices)));
+    this.#scaling.release();
     try {
-      return new Session(this.#coordinator, await this.#coordinator.load(url, signal));
+      const summary = await this.#coordinator.load(url, signal);
+      return new Session(this.#coordinator, summary, this.#scaling.scale(url, summary, options));
     } finally {
       off();
     }
@@ -216,6 +235,7 @@ export class Room {
     for (const end of this.#endings) end();
     this.#shown.close();
     this.#links.close();
+    this.#scaling.close(reason);
     this.#coordinator.close(reason);
     this.#mesh.close();
     this.#signaling.close();

@@ -5,6 +5,7 @@ import type { StarlingError } from '../protocol/errors.ts';
 import type { CompileWishes } from '../workers/compileApi.ts';
 import type { RunEvent } from './coordinator/coordinator.ts';
 import type { DeviceView } from './deviceView.ts';
+import type { ScalerWishes } from './instances/scaledRuns.ts';
 
 export interface JoinOptions {
   /** Address of the signaling server: ws(s), or http(s) of the page it serves. */
@@ -50,7 +51,8 @@ export type PlanToLoad =
   /** A plan that another device of the room brought, by the `sha256` of its summary. */
   | { readonly sha256: string };
 
-export interface LoadOptions {
+/** With `slo`, many runs at once are batched and spread over several copies of the network, to keep that objective. */
+export interface LoadOptions extends Partial<ScalerWishes> {
   /** Calls the loading off: it rejects with RUN_ABORTED. */
   readonly signal?: AbortSignal | undefined;
   /** Of all devices together, 0 to 1. */

@@ -55,10 +55,14 @@ const arrays: {
   uint64: BigUint64Array,
 };
 
-/** The inputs of a run, by name. Throws INPUT_INVALID. */
+/**
+ * The inputs of a run, by name. With `maxItems` above 1 the first axis is a batch and may have so many items. Throws
+ * INPUT_INVALID.
+ */
 export function toInputs(
   feeds: Readonly<Record<string, TensorLike>>,
   expected: readonly PlanValue[],
+  maxItems = 1,
 ): Record<string, Tensor> {
   const names = new Set(expected.map(({ name }) => name));
   for (const name of Object.keys(feeds)) {
@@ -66,15 +70,22 @@ export function toInputs(
       throw invalid(`The plan has no input "${name}"; its inputs are ${[...names].join(', ')}.`);
     }
   }
-  return Object.fromEntries(expected.map((value) => [value.name, toTensor(value, feeds[value.name])]));
+  return Object.fromEntries(
+    expected.map((value) => [value.name, toTensor(value, feeds[value.name], maxItems)]),
+  );
 }
 
-function toTensor(value: PlanValue, given: TensorLike | undefined): Tensor {
+function toTensor(value: PlanValue, given: TensorLike | undefined, maxItems: number): Tensor {
   const { name, shape, dataType } = value;
   if (given === undefined)
     throw invalid(`Input "${name}" is missing; it is ${dataType} [${shape.join(', ')}].`);
   const dims = [...given.dims];
-  const sameShape = dims.length === shape.length && dims.every((dim, i) => dim === shape[i]);
+  const sameShape =
+    dims.length === shape.length &&
+    dims.every((dim, i) => {
+      const isBatch = i === 0 && maxItems > 1 && dim >= 1 && dim <= maxItems;
+      return isBatch || dim === shape[i];
+    });
   if (!sameShape) {
     throw invalid(
       `Input "${name}" must have the shape [${shape.join(', ')}], but [${dims.join(', ')}] came.`,

@@ -50,6 +50,7 @@ export const planOf = (url: string, numShards = 4): PlanSummary => ({
     .padEnd(64, '0')
     .slice(0, 64),
   numShards,
+  maxBatch: 1,
   inputs: [],
   outputs: [],
   weightBytes: 0,
