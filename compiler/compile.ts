@@ -5,7 +5,13 @@
 
 import type { Graph, Model } from '../graph/graph.ts';
 import { loadModel } from '../graph/load.ts';
-import type { CompileStep, DivisionAxis, PixelOptions } from '../protocol/compileChoices.ts';
+import type {
+  CompileStep,
+  DivisionAxis,
+  PixelOptions,
+  ScaleChoice,
+  WireChoice,
+} from '../protocol/compileChoices.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import { sha256Hex } from '../protocol/sha256.ts';
 import type { Backend } from '../runtime/backend.ts';
@@ -13,6 +19,7 @@ import { lower } from '../runtime/lower/lower.ts';
 import { localLink, referenceDevice } from '../runtime/predict/costModel.ts';
 import type { RoomCost } from '../runtime/predict/simulate.ts';
 import type { Calibration } from './calibrate/calibration.ts';
+import { pixelCalibration } from './calibrate/pixelCalibration.ts';
 import { type ChosenDivision, chooseDivision } from './divide/chooseDivision.ts';
 import { divideByChannels } from './divide/divideChannels.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
@@ -23,8 +30,9 @@ import { emitPlan, type PlanFiles } from './plan/emitPlan.ts';
 import { receptiveRadius } from './plan/receptiveRadius.ts';
 import type { Budget } from './select/budget.ts';
 import { type SparsifyStep, sparsify } from './sparsify.ts';
+import { narrowWires, wireBytes } from './wire/narrowWires.ts';
 
-export type { CompileStep, DivisionAxis } from '../protocol/compileChoices.ts';
+export type { CompileStep, DivisionAxis, ScaleChoice, WireChoice } from '../protocol/compileChoices.ts';
 
 export interface CompileOptions {
   readonly name: string;
@@ -40,14 +48,26 @@ export interface CompileOptions {
   readonly external?: (path: string) => Uint8Array;
   /** Thins the exchange of a division by channels after training, without labels. */
   readonly sparse?: SparseOptions;
+  /** What shards send each other as; float32 without it. */
+  readonly wire?: WireOptions;
   /** Runs the model once, for shapes and constants. */
   readonly backend: Backend;
   readonly onStep?: (step: CompileStep) => void;
 }
 
+export interface WireOptions {
+  readonly type: WireChoice;
+  /** Default feature. */
+  readonly scalePer?: ScaleChoice;
+  /** uint8 takes its scales from it. */
+  readonly calibration?: Calibration;
+}
+
 export interface SparseOptions {
   readonly calibration: Calibration;
   readonly budget: Budget;
+  /** Shares of the shards, such as [3, 1]; equal without it. */
+  readonly capacities?: readonly number[];
   readonly onProgress?: (step: SparsifyStep, done: number, total: number) => void;
 }
 
@@ -80,8 +100,14 @@ function withGraph(model: Model, { graph, ...divided }: Divided): DividedModel {
 /** Throws BUDGET_INVALID and CALIBRATION_INVALID. */
 async function thinned(
   model: Model,
-  { calibration, budget, onProgress }: SparseOptions,
-  { axis, backend, numShards, openBatch }: DivideOptions & Pick<CompileOptions, 'axis' | 'backend'>,
+  { calibration, budget, capacities, onProgress }: SparseOptions,
+  {
+    axis,
+    backend,
+    wire,
+    numShards,
+    openBatch,
+  }: DivideOptions & Pick<CompileOptions, 'axis' | 'backend' | 'wire'>,
 ): Promise<DividedModel> {
   if (axis !== 'channels') {
     throw new StarlingError(
@@ -92,6 +118,8 @@ async function thinned(
   const settings = { numShards, calibration, backend, openBatch };
   const sparse = await sparsify(model, budget, {
     ...settings,
+    ...(capacities === undefined ? {} : { capacities }),
+    ...(wire === undefined ? {} : { wireBytes: wireBytes[wire.type] }),
     ...(onProgress === undefined ? {} : { onProgress }),
   });
   const { sentFeatures, denseFeatures, rounds } = sparse.report;
@@ -104,13 +132,17 @@ async function thinned(
 
 /** Throws StarlingError: MODEL_UNREADABLE, MODEL_UNSUPPORTED, SHAPE_OPEN, GRAPH_INVALID, SESSION_FAILED. */
 export async function compileModel(bytes: Uint8Array, options: CompileOptions): Promise<PlanFiles> {
-  const { backend, numShards, axis, shapes = {}, external, pixels, onStep = () => {} } = options;
+  const { backend, numShards, axis, shapes = {}, external, pixels, wire, onStep = () => {} } = options;
   onStep('load');
   const original = loadModel(bytes, external);
   onStep('normalise');
   const normalised = await normaliseModel(original, { backend, shapes });
   const { batchOpen } = normalised;
   const pictured = pixels === undefined ? normalised.model : pixelEnds(normalised.model, pixels);
+  const calibrated = <T extends { readonly calibration?: Calibration }>(given: T): T =>
+    given.calibration === undefined || pixels?.input === undefined
+      ? given
+      : { ...given, calibration: pixelCalibration(given.calibration, pictured, pixels.input) };
   onStep('divide');
   const divideOptions = {
     numShards,
@@ -120,8 +152,16 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
   const divided =
     options.sparse === undefined
       ? withGraph(pictured, dividers[axis](pictured.graph, divideOptions))
-      : await thinned(pictured, options.sparse, { axis, backend, ...divideOptions });
-  const { model, division, predictedMs, reason } = divided;
+      : await thinned(pictured, calibrated(options.sparse), {
+          axis,
+          backend,
+          ...(wire === undefined ? {} : { wire }),
+          ...divideOptions,
+        });
+  const { predictedMs, reason } = divided;
+  const { type, ...scales } = calibrated<WireOptions>(wire ?? { type: 'float32' });
+  const wireOptions = { wire: type, ...scales, backend, openBatch: batchOpen };
+  const { model, division } = await narrowWires(divided.model, divided.division, wireOptions);
   const { graph } = model;
   onStep('lower');
   const onePerDevice = lower(
@@ -141,6 +181,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     ...(predictedMs === undefined ? {} : { predictedMs }),
     metadata: {
       axis,
+      wire: type,
       ...(reason === undefined ? {} : { division: reason }),
       ...(radius === undefined ? {} : { receptiveRadius: String(radius) }),
     },

@@ -5,6 +5,12 @@ export type CompileStep = 'load' | 'normalise' | 'divide' | 'lower' | 'emit';
 /** `auto` takes whatever is predicted to be fastest for the given devices and link. */
 export type DivisionAxis = 'channels' | 'rows' | 'auto';
 
+/** What features are sent as between shards; what a shard computes with stays float32. */
+export type WireChoice = 'float32' | 'float16' | 'uint8';
+
+/** Whether each feature has a scale of its own, or one is for all features of a value. */
+export type ScaleChoice = 'feature' | 'tensor';
+
 export interface PixelOptions {
   /** What the model's float input is of a pixel 0..255: (pixel / scale - mean) / std. */
   readonly input?: {

@@ -9,7 +9,7 @@ import { wireTypeNames } from './wireType.ts';
 
 export const planFormat = 'starling-plan';
 /** Rises when an older reader could misread a newer plan. */
-export const planVersion = 1;
+export const planVersion = 2;
 
 /** Names that a schema's record leaves out, because in JavaScript they are no ordinary keys. A plan never lists them. */
 export const unlistedNames: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);
@@ -75,6 +75,8 @@ export const planSchema = v.object({
   shardings: v.record(name, v.object({ axis: count, partition: count })),
   /** Contraction (node name) -> index in `partitions` of the input features that each shard reads; none when dense. */
   supports: v.record(name, count),
+  /** Value as other shards see it, after it has travelled in a narrower type -> the value itself. */
+  wires: v.record(name, name),
   /** Devices make what they send before the rest. */
   sendFirst: v.boolean(),
   report,

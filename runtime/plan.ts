@@ -18,6 +18,16 @@ export interface Plan {
 /** Reads one of a plan's files by its name. */
 export type ReadPlanFile = (path: string, bytes?: number) => Promise<Uint8Array>;
 
+/** Whether shards read only some of each other's features. */
+export function thins({ supports }: Division): boolean {
+  return (supports?.size ?? 0) > 0;
+}
+
+/** Whether features travel in a narrower type than they are computed in. */
+export function narrows({ wires }: Division): boolean {
+  return (wires?.size ?? 0) > 0;
+}
+
 export function unflattenRanges(flat: readonly number[]): Ranges {
   return Array.from(
     { length: flat.length >> 1 },
@@ -85,5 +95,6 @@ function divisionOf(file: PlanFile): Division {
   const supports = new Map(
     Object.entries(file.supports).map(([node, index]) => [node, partsOf(node, index)] as const),
   );
-  return { numShards: file.numShards, shardings, supports, sendFirst: file.sendFirst };
+  const wires = new Map(Object.entries(file.wires));
+  return { numShards: file.numShards, shardings, supports, wires, sendFirst: file.sendFirst };
 }

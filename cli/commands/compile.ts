@@ -1,19 +1,13 @@
 /** `starling compile`: an ONNX model to a plan for some number of shards. */
 import { basename, join } from 'node:path';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
-import {
-  type CompileStep,
-  compileModel,
-  type DivisionAxis,
-  type SparseOptions,
-} from '../../compiler/compile.ts';
-import type { Model } from '../../graph/graph.ts';
+import { type CompileStep, compileModel, type DivisionAxis } from '../../compiler/compile.ts';
 import { loadModel } from '../../graph/load.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { limits } from '../../protocol/limits.ts';
 import { localLink } from '../../runtime/predict/costModel.ts';
-import { calibrationData } from '../calibrationData.ts';
 import { type Command, parseArguments, required } from '../command.ts';
+import { exchangeArguments, parseExchange } from '../exchangeOptions.ts';
 import { readBytes, siblingReader, writeBytes } from '../files.ts';
 import { parseDevices, parseLink } from '../linkOption.ts';
 import { parsePixels, pixelArguments } from '../pixelOption.ts';
@@ -49,47 +43,13 @@ function parseAxis(text: string): DivisionAxis {
   throw new StarlingError('USAGE', `Expected --axis ${axes.join(' or ')}, got "${text}".`);
 }
 
-interface SparseValues {
-  readonly calibrate?: string | undefined;
-  readonly keep?: string | undefined;
-  readonly bytes?: string | undefined;
-  readonly rounds?: string | undefined;
-}
-
-/** Throws StarlingError USAGE, CALIBRATION_INVALID. */
-async function sparseOptions(values: SparseValues, model: () => Model): Promise<SparseOptions | undefined> {
-  const entries = (['keep', 'bytes', 'rounds'] as const).flatMap((name) => {
-    const text = values[name];
-    if (text === undefined) return [];
-    const number = Number(text);
-    if (!(number >= 0) || (name === 'keep' && number > 1)) {
-      throw new StarlingError(
-        'USAGE',
-        `Expected a number for --${name} (--keep from 0 to 1), got "${text}".`,
-      );
-    }
-    return [[name, number] as const];
-  });
-  if (values.calibrate === undefined && entries.length === 0) return undefined;
-  if (values.calibrate === undefined || entries.length === 0) {
-    throw new StarlingError(
-      'USAGE',
-      'A sparse exchange needs both sample inputs (--calibrate) and a budget (--keep, --bytes or --rounds).',
-    );
-  }
-  return {
-    calibration: await calibrationData(values.calibrate, model()),
-    budget: Object.fromEntries(entries),
-  };
-}
-
 const steps: readonly CompileStep[] = ['load', 'normalise', 'divide', 'lower', 'emit'];
 
 export const compile: Command = {
   name: 'compile',
   summary: 'Divide an ONNX model into shards: writes a plan.',
   usage:
-    'MODEL --shards N --out DIR [--axis channels|rows|auto] [--link 20mbit,3ms] [--devices 1,1] [--calibrate cifar10|FILE.npy --keep 0.2|--bytes B|--rounds M] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
+    'MODEL --shards N --out DIR [--axis channels|rows|auto] [--link 20mbit,3ms] [--devices 1,1] [--calibrate cifar10|FILE.npy] [--keep 0.2] [--bytes B] [--rounds M] [--capacity 3,1] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
   async run(args, terminal) {
     const { values, positionals } = parseArguments(
       args,
@@ -101,10 +61,7 @@ export const compile: Command = {
         name: { type: 'string' },
         link: { type: 'string' },
         devices: { type: 'string' },
-        calibrate: { type: 'string' },
-        keep: { type: 'string' },
-        bytes: { type: 'string' },
-        rounds: { type: 'string' },
+        ...exchangeArguments,
         ...pixelArguments,
       },
       ['MODEL'],
@@ -114,7 +71,7 @@ export const compile: Command = {
     const numShards = parseShards(required(values.shards, '--shards'));
     const bytes = await readBytes(path, 'MODEL_NOT_FOUND');
     const progress = createProgress({ label: 'Compiling', stream: terminal.stderr });
-    const sparse = await sparseOptions(values, () => loadModel(bytes, siblingReader(path)));
+    const exchange = await parseExchange(values, numShards, () => loadModel(bytes, siblingReader(path)));
     const { plan, files } = await compileModel(bytes, {
       name: values.name ?? basename(path, '.onnx'),
       numShards,
@@ -126,9 +83,7 @@ export const compile: Command = {
       },
       ...(values.pixels === undefined ? {} : { pixels: parsePixels(values.pixels, values) }),
       external: siblingReader(path),
-      ...(sparse === undefined
-        ? {}
-        : { sparse: { ...sparse, onProgress: (step, done, total) => progress.update(done, total, step) } }),
+      ...exchange({ onProgress: (step, done, total) => progress.update(done, total, step) }),
       backend: await createHeapBackend(),
       onStep: (step) => progress.update(steps.indexOf(step) + 1, steps.length, step),
     });

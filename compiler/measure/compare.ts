@@ -5,6 +5,8 @@ export interface Comparison {
   readonly maxAbsError: number;
   /** Largest ratio of error to largest absolute value, over outputs and over indices of a short last axis. */
   readonly relativeError: number;
+  /** Root of the squared errors' sum over that of the squares, of the output where it is largest. */
+  readonly relativeRms: number;
   /** Share of samples whose largest entry along the last axis is the same; 1 for outputs that are no scores. */
   readonly agreement: number;
 }
@@ -23,12 +25,24 @@ function numbers(tensor: Tensor): ArrayLike<number> {
 class Extremes {
   error = 0;
   largest = 0;
+  #squaredErrors = 0;
+  #squares = 0;
 
   add(expected: number, got: number): void {
     // NaN or infinity on one side only is as wrong as can be.
     const error = Object.is(expected, got) ? 0 : Math.abs(expected - got);
     this.error = Number.isNaN(error) ? Number.POSITIVE_INFINITY : Math.max(this.error, error);
-    if (Number.isFinite(expected)) this.largest = Math.max(this.largest, Math.abs(expected));
+    this.#squaredErrors += this.error === Number.POSITIVE_INFINITY ? this.error : error ** 2;
+    if (!Number.isFinite(expected)) return;
+    this.largest = Math.max(this.largest, Math.abs(expected));
+    this.#squares += expected ** 2;
+  }
+
+  get rms(): number {
+    if (this.error === 0) return 0;
+    return Math.sqrt(
+      this.error === Number.POSITIVE_INFINITY ? this.error : this.#squaredErrors / this.#squares,
+    );
   }
 
   get relative(): number {
@@ -70,6 +84,7 @@ export class Comparator {
     return {
       maxAbsError: Math.max(0, ...all.map(({ error }) => error)),
       relativeError: Math.max(0, ...all.map(({ relative }) => relative)),
+      relativeRms: Math.max(0, ...[...this.#whole.values()].map(({ rms }) => rms)),
       agreement: this.#decisions === 0 ? 1 : this.#agreed / this.#decisions,
     };
   }

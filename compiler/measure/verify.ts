@@ -5,10 +5,10 @@ import type { Tensor } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Backend, Session, TensorHandle } from '../../runtime/backend.ts';
 import type { Placement } from '../../runtime/lower/program.ts';
-import type { Plan } from '../../runtime/plan.ts';
+import { narrows, type Plan, thins } from '../../runtime/plan.ts';
 import type { WeightSource } from '../../runtime/weights/blob.ts';
 import { Comparator, type Comparison } from './compare.ts';
-import { openLocalRoom } from './localRoom.ts';
+import { type LocalRoom, openLocalRoom } from './localRoom.ts';
 
 export interface VerifyOptions {
   readonly plan: Plan;
@@ -28,6 +28,11 @@ export interface VerifyOptions {
 }
 
 export interface Verification extends Comparison {
+  /**
+   * Against the same plan with all shards on one device (with one on each where that is the placement); only where the
+   * plan is another function than the model, which every placement must compute alike.
+   */
+  readonly amongPlacements?: Comparison;
   readonly rounds: number;
   /** Tensor bytes that crossed between devices in one run, without inputs and outputs. */
   readonly bytesExchanged: number;
@@ -64,29 +69,34 @@ export async function verifyPlan(options: VerifyOptions): Promise<Verification> 
       `The model's output "${missing.name}" is not in the plan; give the model that the plan was compiled from.`,
     );
   }
-  const other = original.graph.inputs.find(({ name, dataType }) =>
+  const converted = original.graph.inputs.find(({ name, dataType }) =>
     plan.file.inputs.some((input) => input.name === name && input.dataType !== dataType),
   );
-  if (other !== undefined) {
+  if (converted !== undefined) {
     throw new StarlingError(
       'INPUT_INVALID',
-      `The plan takes pixels for "${other.name}" and the model ${other.dataType}; compile it without --pixels to verify it.`,
+      `The plan takes pixels for "${converted.name}" and the model ${converted.dataType}; compile it without --pixels to verify it.`,
     );
   }
+  const openRoom = (where: Placement): Promise<LocalRoom> =>
+    openLocalRoom({
+      planOf: () => ({
+        model: plan.model,
+        division: plan.division,
+        openBatch: plan.file.maxBatch > 1,
+        weights: options.weights,
+        warmUp: false,
+      }),
+      placement: where,
+      backend: options.shardBackend ?? backend,
+      random: seededRandom(options.seed + 1),
+    });
   const session = await backend.createSession(options.model);
-  const room = await openLocalRoom({
-    planOf: () => ({
-      model: plan.model,
-      division: plan.division,
-      openBatch: plan.file.maxBatch > 1,
-      weights: options.weights,
-      warmUp: false,
-    }),
-    placement,
-    backend: options.shardBackend ?? backend,
-    random: seededRandom(options.seed + 1),
-  });
+  const room = await openRoom(placement);
+  const exact = !thins(plan.division) && !narrows(plan.division);
+  const other = exact ? undefined : await openRoom(otherPlacement(placement, plan.file.numShards));
   const comparator = new Comparator();
+  const amongPlacements = new Comparator();
   const random = seededRandom(options.seed);
   try {
     for (let sample = 0; sample < samples; sample++) {
@@ -99,17 +109,27 @@ export async function verifyPlan(options: VerifyOptions): Promise<Verification> 
       const expected = await runWhole(session, backend, inputs);
       const { outputs } = await room.run(inputs);
       comparator.add(expected, outputs);
+      if (other !== undefined) amongPlacements.add((await other.run(inputs)).outputs, outputs);
     }
   } finally {
     await room.close();
+    await other?.close();
     await session.release();
   }
   return {
     ...comparator.result(),
+    ...(exact ? {} : { amongPlacements: amongPlacements.result() }),
     rounds: room.room.rounds,
     bytesExchanged: room.room.exchangedBytes,
     macsPerShard: plan.file.report.macsPerShard,
     weightBytesPerShard: plan.file.report.weightBytesPerShard,
     macsPerDevice: room.room.programs.map(({ macs }) => macs),
   };
+}
+
+/** All shards on one device, or one on each where they are all on one already. */
+function otherPlacement(placement: Placement, numShards: number): Placement {
+  const all = Array.from({ length: numShards }, (_, shard) => shard);
+  const together = placement.some((shards) => shards.length === numShards);
+  return together ? all.map((shard) => [shard]) : [all];
 }

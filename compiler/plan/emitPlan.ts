@@ -91,7 +91,8 @@ function withoutWeights(graph: Graph): Graph {
 function flattenDivision({
   shardings,
   supports = new Map(),
-}: Division): Pick<PlanFile, 'partitions' | 'shardings' | 'supports'> {
+  wires = new Map(),
+}: Division): Pick<PlanFile, 'partitions' | 'shardings' | 'supports' | 'wires'> {
   const partitions: number[][][] = [];
   const known = new Map<string, number>();
   const indexOf = (parts: readonly Ranges[]) => {
@@ -109,6 +110,7 @@ function flattenDivision({
         .map(([value, { axis, parts }]) => [value, { axis, partition: indexOf(parts) }]),
     ),
     supports: Object.fromEntries([...supports].map(([node, parts]) => [node, indexOf(parts)])),
+    wires: Object.fromEntries(wires),
     partitions,
   };
 }

@@ -14,7 +14,9 @@ export function describePlan(graph: Graph, division: Division, onePerDevice: Roo
     const rule = ruleOf(node);
     const cost = rule?.macs?.(viewNode(graph, values, node)) ?? 0;
     macs += cost;
-    if (rule?.kind === 'structural' || division.shardings.has(node.outputs[0] ?? '')) continue;
+    const [output = ''] = node.outputs;
+    if (rule?.kind === 'structural' || division.shardings.has(output) || division.wires?.has(output))
+      continue;
     const reason =
       rule === undefined ? `no rule divides ${node.opType}` : 'its output has no axis of its own';
     replicated.push({ node: node.name, opType: node.opType, macs: cost, reason });

@@ -6,14 +6,14 @@ import type { Need } from '../../graph/ops/rule.ts';
 import { intersect, noRanges, type Ranges, range, subtract, union } from '../../graph/ranges.ts';
 import type { Levels } from './levels.ts';
 import type { Placement } from './program.ts';
-import { type NodeFacts, type RoomGraph, type Wanted, wantedKey } from './roomGraph.ts';
+import { type NodeFacts, type RoomGraph, type Want, wantKey } from './roomGraph.ts';
 
 /** Ranges of a value that one device sends another. */
 export type Sent = ReadonlyMap<string, Ranges>;
 
 export class Demands {
   /** [device] value -> what the device wants of it, by key. */
-  readonly #wanted: Map<string, Map<string, Wanted>>[];
+  readonly #wanted: Map<string, Map<string, Want>>[];
   /** [from][to] value -> ranges along the value's axis. */
   readonly #sent: Map<string, Ranges>[][];
   /** [device] value -> indices that something which is sent next depends on. */
@@ -21,7 +21,7 @@ export class Demands {
   /** [device] value -> indices that what is sent after the next exchange depends on. */
   readonly #afterNext: Map<string, Ranges>[];
   /** [device] value -> the parts in which the device makes what it owns. */
-  readonly #parts: Map<string, Wanted[]>[];
+  readonly #parts: Map<string, Want[]>[];
   readonly #room: RoomGraph;
   readonly #placement: Placement;
   readonly #sendFirst: Levels | undefined;
@@ -41,7 +41,7 @@ export class Demands {
     for (const facts of room.facts.toReversed()) this.#collect(facts);
   }
 
-  wanted(device: number, value: string): Iterable<Wanted> {
+  wanted(device: number, value: string): Iterable<Want> {
     return this.#wanted[device]?.get(value)?.values() ?? [];
   }
 
@@ -61,7 +61,7 @@ export class Demands {
   }
 
   /** What a device makes of a node's output: its own part of an owned value, else whatever it wants. */
-  produced(device: number, value: string): readonly Wanted[] {
+  produced(device: number, value: string): readonly Want[] {
     if (this.#room.sharding(value) === undefined) return [...this.wanted(device, value)];
     return this.#parts[device]?.get(value) ?? [];
   }
@@ -70,30 +70,35 @@ export class Demands {
    * The own part of a value, in one piece or, where the division asks for it, what is sent before the rest: then that
    * leaves while the rest is still computed.
    */
-  #divideOwn(device: number, value: string): Wanted[] {
+  #divideOwn(device: number, value: string): Want[] {
     const sharding = this.#room.sharding(value);
     if (sharding === undefined) return [...this.wanted(device, value)];
     const { axis } = sharding;
-    const own = this.owned(device, value);
     const sent = union(...this.#placement.map((_, to) => this.#sent[device]?.[to]?.get(value) ?? []));
-    const reads = (part: Ranges) =>
-      [...this.wanted(device, value)].some((other) => this.#overlaps(other, axis, part));
-    if (own.length === 0 || (sent.length === 0 && !reads(own))) return [];
+    const used = union(sent, this.#readHere(device, value, axis));
+    if (used.length === 0) return [];
+    // A dense plan keeps what nobody reads: a device that holds everything asks for the whole weights.
+    const own = this.#room.sparse ? used : this.owned(device, value);
+    const part = (ranges: Ranges): Want => ({ part: { axis, ranges }, reader: undefined });
     const early = this.#sendFirst === undefined ? noRanges : this.#earlyPart(device, value, own, sent);
     const rest = subtract(own, early);
-    if (early.length === 0 || rest.length === 0) return [{ axis, ranges: own }];
-    const first = { axis, ranges: early };
-    return reads(rest) ? [first, { axis, ranges: rest }] : [first];
+    if (early.length === 0 || rest.length === 0) return [part(own)];
+    return intersect(rest, used).length > 0 ? [part(early), part(rest)] : [part(early)];
   }
 
-  #overlaps(wanted: Wanted, axis: number, ranges: Ranges): boolean {
-    return wanted === 'whole' || wanted.axis !== axis || intersect(wanted.ranges, ranges).length > 0;
+  /** Of what a device owns of a value, the indices that it reads itself. */
+  #readHere(device: number, value: string, axis: number): Ranges {
+    const own = this.owned(device, value);
+    const read = [...this.wanted(device, value)].map(({ part }) =>
+      part === 'whole' || part.axis !== axis ? own : intersect(part.ranges, own),
+    );
+    return union(...read);
   }
 
   #wantOutput(name: string, home: number): void {
     const sharding = this.#room.sharding(name);
     if (sharding === undefined) {
-      this.#want(home, name, 'whole');
+      this.#want(home, name, 'whole', 0);
       return;
     }
     this.#placement.forEach((_, device) => {
@@ -102,25 +107,32 @@ export class Demands {
     });
   }
 
-  #want(device: number, value: string, need: Need): void {
+  #want(device: number, value: string, need: Need, reader?: number): void {
     if (need === 'none' || value === '' || this.#room.isConstant(value)) return;
     if (need !== 'whole' && need.ranges.length === 0) return;
-    const wanted = this.#room.canonical(value, need);
-    const byKey = this.#wanted[device]?.get(value) ?? new Map<string, Wanted>();
+    const part = this.#room.canonical(value, need);
+    const wired = reader === undefined ? undefined : this.#room.wiredReads(value, part, reader);
+    if (wired !== undefined) {
+      this.#want(device, wired.base, wired.own);
+      this.#want(device, value, wired.foreign);
+      return;
+    }
+    const want = this.#room.want(value, part, reader);
+    const byKey = this.#wanted[device]?.get(value) ?? new Map<string, Want>();
     this.#wanted[device]?.set(value, byKey);
-    const key = wantedKey(wanted);
-    const before = byKey.get(key);
+    const key = wantKey(want);
+    const before = byKey.get(key)?.part;
     // One consumer that needs the true order decides for all.
     const ordered = before !== undefined && before !== 'whole' && before.anyOrder !== true;
-    if (!ordered) byKey.set(key, wanted);
-    this.#receive(device, value, wanted);
+    if (!ordered) byKey.set(key, want);
+    this.#receive(device, value, want);
   }
 
-  #receive(device: number, value: string, wanted: Wanted): void {
+  #receive(device: number, value: string, { part }: Want): void {
     const sharding = this.#room.sharding(value);
     if (sharding === undefined) return;
     const length = this.#room.shape(value)[sharding.axis] ?? 0;
-    const ranges = wanted !== 'whole' && wanted.axis === sharding.axis ? wanted.ranges : range(0, length);
+    const ranges = part !== 'whole' && part.axis === sharding.axis ? part.ranges : range(0, length);
     this.#placement.forEach((_, from) => {
       if (from === device) return;
       const missing = intersect(ranges, this.owned(from, value));
@@ -138,8 +150,8 @@ export class Demands {
         this.#parts[device]?.set(output, parts);
         if (parts.length > 0) this.#hurry(device, facts, output, shards);
         for (const wanted of parts) {
-          for (const { needs } of this.#room.produce(facts, wanted, shards)) {
-            for (const [i, need] of needs.entries()) this.#want(device, facts.inputs[i] ?? '', need);
+          for (const { needs, reader } of this.#room.produce(facts, wanted, shards)) {
+            for (const [i, need] of needs.entries()) this.#want(device, facts.inputs[i] ?? '', need, reader);
           }
         }
       }
@@ -164,7 +176,8 @@ export class Demands {
     for (const early of [this.#early[device], this.#afterNext[device]]) {
       const ranges = early?.get(output) ?? [];
       if (early === undefined || ranges.length === 0) continue;
-      for (const { needs } of this.#room.produce(facts, { axis, ranges }, shards)) {
+      const want = { part: { axis, ranges }, reader: undefined };
+      for (const { needs } of this.#room.produce(facts, want, shards)) {
         for (const [i, need] of needs.entries()) {
           const input = facts.inputs[i] ?? '';
           if (typeof need !== 'object' || levels.read(input) !== levels.made(output)) continue;

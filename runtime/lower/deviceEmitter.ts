@@ -14,7 +14,7 @@ import { Gatherer } from './gatherer.ts';
 import type { Levels } from './levels.ts';
 import { mergeNeighbours, positionsInOrder } from './orders.ts';
 import type { Placement } from './program.ts';
-import type { NodeFacts, Production, RoomGraph, Wanted } from './roomGraph.ts';
+import type { NodeFacts, Production, RoomGraph, Want } from './roomGraph.ts';
 
 export class DeviceEmitter {
   readonly builder: DeviceBuilder;
@@ -52,12 +52,13 @@ export class DeviceEmitter {
     return this.gatherer.gatherSent(value, { axis, ranges }).name;
   }
 
-  #emitPart(facts: NodeFacts, output: string, wanted: Wanted): LocalInput {
+  #emitPart(facts: NodeFacts, output: string, want: Want): LocalInput {
     this.builder.defaultType = this.#room.values.get(output)?.dataType ?? 'float32';
-    const productions = this.#room.produce(facts, wanted, this.#shards);
+    const productions = this.#room.produce(facts, want, this.#shards);
     const pieces = productions.map((production) => this.#emitProduction(facts, output, production));
     const [only] = pieces;
     if (only !== undefined && pieces.length === 1) return only;
+    const { part: wanted } = want;
     if (wanted === 'whole') throw new StarlingError('INTERNAL', `"${output}" has parts but no axis.`);
     const { axis, ranges } = wanted;
     const joined = emitConcat(
@@ -74,7 +75,7 @@ export class DeviceEmitter {
   #emitProduction(facts: NodeFacts, output: string, production: Production): LocalInput {
     const inputs = production.needs.map((need, i): LocalInput => {
       if (need === 'none') return { name: '', order: [] };
-      return this.gatherer.gather(facts.inputs[i] ?? '', need);
+      return this.gatherer.gather(facts.inputs[i] ?? '', need, production.reader);
     });
     if (production.kind === 'part' && !this.#isVerbatim(facts, production, inputs)) {
       const { slab } = production;
@@ -84,7 +85,7 @@ export class DeviceEmitter {
       this.builder.describe(name, output, slab);
       return { name, order: slab.ranges };
     }
-    const whole = this.#emitWhole(facts, output, inputs);
+    const whole = this.#emitWhole(facts, output, inputs, production.reader);
     const slab = production.kind === 'part' ? production.slab : production.cut;
     if (slab === undefined) return whole;
     const { axis, ranges } = slab;
@@ -105,9 +106,15 @@ export class DeviceEmitter {
   }
 
   /** Emits the node itself, once, and remembers all of its outputs; returns the one asked for. */
-  #emitWhole(facts: NodeFacts, output: string, inputs: readonly LocalInput[]): LocalInput {
+  #emitWhole(
+    facts: NodeFacts,
+    output: string,
+    inputs: readonly LocalInput[],
+    reader: number | undefined,
+  ): LocalInput {
     const { node } = facts;
-    const known = this.gatherer.known(output, this.#room.whole(output));
+    const wholeOf = (value: string) => this.#room.want(value, this.#room.whole(value), reader);
+    const known = this.gatherer.known(output, wholeOf(output));
     if (known !== undefined) return known;
     const nameOf = (input: string, i: number) => {
       if (input === '') return '';
@@ -131,7 +138,7 @@ export class DeviceEmitter {
       this.builder.describe(local.name, value, 'whole');
       if (value === output) result = local;
       // Another output of the same node is there too, should anybody want it.
-      else this.gatherer.made(value, whole, local);
+      else this.gatherer.made(value, wholeOf(value), local);
     }
     return result;
   }

@@ -17,7 +17,7 @@ import type { Demands } from './demand.ts';
 import type { DeviceBuilder } from './deviceBuilder.ts';
 import type { Levels } from './levels.ts';
 import { ascendingPieces, mergeNeighbours, positionsInOrder } from './orders.ts';
-import { type RoomGraph, type Wanted, wantedKey } from './roomGraph.ts';
+import { type RoomGraph, type Want, type Wanted, wantKey } from './roomGraph.ts';
 
 /** What a device gets from elsewhere under a local name. */
 export interface Arrival {
@@ -66,13 +66,14 @@ export class Gatherer {
     this.#numDevices = numDevices;
   }
 
-  known(value: string, wanted: Wanted): LocalInput | undefined {
-    return this.#local.get(`${value} ${wantedKey(wanted)}`);
+  known(value: string, want: Want): LocalInput | undefined {
+    return this.#local.get(`${value} ${wantKey(want)}`);
   }
 
   /** Notes a part that the device has made. */
-  made(value: string, wanted: Wanted, local: LocalInput): void {
-    this.#local.set(`${value} ${wantedKey(wanted)}`, local);
+  made(value: string, want: Want, local: LocalInput): void {
+    this.#local.set(`${value} ${wantKey(want)}`, local);
+    const { part: wanted } = want;
     const sharding = this.#room.sharding(value);
     if (sharding === undefined || wanted === 'whole' || wanted.axis !== sharding.axis) return;
     const parts = this.#made.get(value) ?? [];
@@ -80,9 +81,10 @@ export class Gatherer {
     this.#made.set(value, parts);
   }
 
-  gather(value: string, need: Exclude<Need, 'none'>): LocalInput {
+  /** `reader`: the shard that reads, where the value does not look the same to all. */
+  gather(value: string, need: Exclude<Need, 'none'>, reader?: number): LocalInput {
     const wanted = this.#room.canonical(value, need);
-    const local = this.#builder.atLevel(this.#levels.read(value), () => this.#gather(value, wanted));
+    const local = this.#builder.atLevel(this.#levels.read(value), () => this.#gather(value, wanted, reader));
     // Everything along one axis is everything along another: the order is that of the axis asked for.
     const otherAxis = need !== 'whole' && (wanted === 'whole' || wanted.axis !== need.axis);
     return otherAxis ? { name: local.name, order: need.ranges } : local;
@@ -91,21 +93,36 @@ export class Gatherer {
   /** Own indices of a value for another device; made with the value itself, before it counts as exchanged. */
   gatherSent(value: string, slab: Slab): LocalInput {
     return this.#builder.atLevel(this.#levels.made(value), () =>
-      this.#join(`${value} sent ${wantedKey(slab)}`, value, slab),
+      this.#join(
+        `${value} sent ${wantKey({ part: slab, reader: undefined })}`,
+        value,
+        slab,
+        this.#sources(value, slab.axis),
+      ),
     );
   }
 
-  #gather(value: string, wanted: Wanted): LocalInput {
+  #gather(value: string, wanted: Wanted, reader: number | undefined): LocalInput {
     const anyOrder = wanted !== 'whole' && wanted.anyOrder === true;
-    const key = `${value} ${wantedKey(wanted)}`;
+    const key = `${value} ${wantKey(this.#room.want(value, wanted, reader))}`;
     const known = (anyOrder ? this.#local.get(`${key} any`) : undefined) ?? this.#local.get(key);
     if (known !== undefined) return known;
-    const sharding = this.#room.sharding(value);
-    if (sharding === undefined) return this.#remember(key, this.#fromHost(value, wanted));
-    if (wanted === 'whole' || wanted.axis !== sharding.axis) {
-      return this.#remember(key, this.#cutAlongOtherAxis(value, sharding.axis, wanted));
+    const wired = reader === undefined ? undefined : this.#room.wiredReads(value, wanted, reader);
+    const axis = wired?.own.axis ?? this.#room.sharding(value)?.axis;
+    if (axis === undefined) return this.#remember(key, this.#fromHost(value, wanted));
+    if (wanted === 'whole' || wanted.axis !== axis) {
+      return this.#remember(key, this.#cutAlongOtherAxis(value, axis, wanted, reader));
     }
-    return this.#join(key, value, wanted);
+    if (wired === undefined) return this.#join(key, value, wanted, this.#sources(value, axis));
+    const reads = [
+      { name: wired.base, slab: wired.own },
+      { name: value, slab: wired.foreign },
+    ].filter(({ slab }) => slab.ranges.length > 0);
+    const sources = reads.map(({ name, slab }): Source => {
+      const { name: local } = this.gather(name, slab);
+      return { held: slab.ranges, name: () => local };
+    });
+    return this.#join(key, value, wanted, sources);
   }
 
   #remember(key: string, local: LocalInput): LocalInput {
@@ -114,7 +131,7 @@ export class Gatherer {
   }
 
   #fromHost(value: string, wanted: Wanted): LocalInput {
-    const all = [...this.#demands.wanted(this.#device, value)];
+    const all = [...this.#demands.wanted(this.#device, value)].map(({ part }) => part);
     if (wanted === 'whole' || all.includes('whole')) {
       const name = this.#feed(value, null);
       if (wanted === 'whole') return { name, order: [] };
@@ -140,9 +157,9 @@ export class Gatherer {
     return name;
   }
 
-  #cutAlongOtherAxis(value: string, ownAxis: number, wanted: Wanted): LocalInput {
+  #cutAlongOtherAxis(value: string, ownAxis: number, wanted: Wanted, reader: number | undefined): LocalInput {
     const all = range(0, this.#room.shape(value)[ownAxis] ?? 0);
-    const whole = this.gather(value, { axis: ownAxis, ranges: all });
+    const whole = this.gather(value, { axis: ownAxis, ranges: all }, reader);
     if (wanted === 'whole') return whole;
     const length = this.#room.shape(value)[wanted.axis] ?? 0;
     const name = this.#builder.select(value, whole.name, wanted.axis, wanted.ranges, length);
@@ -150,11 +167,15 @@ export class Gatherer {
   }
 
   /** Own and received indices of an owned value, in ascending order where few pieces or the reader ask for it. */
-  #join(key: string, value: string, wanted: Exclude<Wanted, 'whole'>): LocalInput {
+  #join(
+    key: string,
+    value: string,
+    wanted: Exclude<Wanted, 'whole'>,
+    sources: readonly Source[],
+  ): LocalInput {
     const { axis, ranges } = wanted;
     const unsorted = this.#local.get(`${key} any`);
     if (unsorted !== undefined) return this.#sort(key, value, unsorted, wanted);
-    const sources = this.#sources(value, axis);
     const ascending = ascendingPieces(
       sources.map(({ held }) => held),
       ranges,

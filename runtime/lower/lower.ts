@@ -31,8 +31,8 @@ export function lower(graph: Graph, division: Division, placement: Placement): R
   checkPlacement(placement, division.numShards);
   const alone = placement.findIndex((shards) => shards.length === division.numShards);
   // Without shardings nothing is divided: the one device that holds everything runs the graph as it is. A sparse
-  // division is another function than the graph, also there.
-  const dense = (division.supports?.size ?? 0) === 0;
+  // division, or one that sends narrower types, is another function than the graph, also there.
+  const dense = (division.supports?.size ?? 0) === 0 && (division.wires?.size ?? 0) === 0;
   const effective = alone >= 0 && dense ? { ...division, shardings: new Map() } : division;
   const room = new RoomGraph(graph, effective);
   const plain = new Demands(room, placement);
@@ -63,7 +63,7 @@ function collectResults(
   const add = (output: string, device: number, slab: Slab | null) => {
     const emitter = emitters[device];
     if (emitter === undefined) return;
-    const { name } = emitter.gatherer.gather(output, slab ?? 'whole');
+    const { name } = emitter.gatherer.gather(output, slab ?? 'whole', slab === null ? 0 : undefined);
     const { dataType, shape } = room.values.get(output) ?? { dataType: 'float32', shape: [] };
     const dims = shape.map((dim, axis) => (axis === slab?.axis ? size(slab.ranges) : dim));
     results.push({ id: results.length, output, device, slab, name, dataType, dims });

@@ -22,6 +22,11 @@ export interface Division {
    * ones of others. A dense division has none.
    */
   readonly supports?: ReadonlyMap<string, readonly Ranges[]>;
+  /**
+   * Value as others see it, which has travelled in a narrower type -> the value itself, which a shard reads instead
+   * where it owns the index. Shards count and not devices, so that every placement computes the same.
+   */
+  readonly wires?: ReadonlyMap<string, string>;
   /** Whether devices make what they send in a part of its own before the rest, so that it travels meanwhile. */
   readonly sendFirst?: boolean;
 }

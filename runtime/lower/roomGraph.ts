@@ -4,15 +4,30 @@ import type { Graph, Node } from '../../graph/graph.ts';
 import { type ShapedValue, shapedValues, viewNode } from '../../graph/nodeView.ts';
 import type { Need, NodeView, OpRule, Slab, SlabNeed } from '../../graph/ops/rule.ts';
 import { ruleOf } from '../../graph/ops/rules.ts';
-import { equal, format, intersect, type Ranges, range, union } from '../../graph/ranges.ts';
+import { equal, format, intersect, type Ranges, range, subtract, union } from '../../graph/ranges.ts';
 import { capturedNames } from '../../graph/sort.ts';
 import type { Division, Sharding } from './program.ts';
 
 /** A slab along an axis, or everything of a value that has no axis of its own. */
 export type Wanted = SlabNeed | 'whole';
 
-export function wantedKey(wanted: Wanted): string {
-  return wanted === 'whole' ? 'whole' : `${wanted.axis}:${format(wanted.ranges)}`;
+/** What is wanted of a value, and by which shard where it does not look the same to all. */
+export interface Want {
+  readonly part: Wanted;
+  readonly reader: number | undefined;
+}
+
+export function wantKey({ part, reader }: Want): string {
+  const key = part === 'whole' ? 'whole' : `${part.axis}:${format(part.ranges)}`;
+  return reader === undefined ? key : `${key} for ${reader}`;
+}
+
+/** What a shard reads of a value that others see as it has travelled. */
+export interface WiredReads {
+  /** The value itself. */
+  readonly base: string;
+  readonly own: SlabNeed;
+  readonly foreign: SlabNeed;
 }
 
 /** A node with its rule and everything a part of it needs. */
@@ -26,10 +41,11 @@ export interface NodeFacts {
   readonly axis: number | undefined;
 }
 
-/** How a part of a node's output is made: by the rule, or whole and then cut. */
-export type Production =
-  | { readonly kind: 'part'; readonly slab: Slab; readonly needs: readonly Need[] }
-  | { readonly kind: 'whole'; readonly needs: readonly Need[]; readonly cut: Slab | undefined };
+/** How a part of a node's output is made: by the rule, or whole and then cut; `reader` as in Want, of the inputs. */
+export type Production = { readonly needs: readonly Need[]; readonly reader: number | undefined } & (
+  | { readonly kind: 'part'; readonly slab: Slab }
+  | { readonly kind: 'whole'; readonly cut: Slab | undefined }
+);
 
 export class RoomGraph {
   readonly graph: Graph;
@@ -37,10 +53,14 @@ export class RoomGraph {
   readonly facts: readonly NodeFacts[];
   readonly #shardings = new Map<string, Sharding>();
   readonly #supports: ReadonlyMap<string, readonly Ranges[]>;
+  readonly #wires: ReadonlyMap<string, string>;
+  /** Values without an owner that are made of such as do not look the same to all shards. */
+  readonly #readerDependent = new Set<string>();
   readonly #axes = new Map<string, number>();
 
   constructor(graph: Graph, division: Division) {
     this.graph = graph;
+    this.#wires = division.wires ?? new Map();
     this.values = shapedValues(graph);
     this.#supports = division.supports ?? new Map();
     for (const node of graph.nodes) this.#adopt(node, division);
@@ -49,6 +69,35 @@ export class RoomGraph {
 
   sharding(value: string): Sharding | undefined {
     return this.#shardings.get(value);
+  }
+
+  /** Whether a device with all shards still makes what every shard makes, one after another, and not the graph as it is. */
+  get sparse(): boolean {
+    return this.#supports.size > 0 || this.#wires.size > 0;
+  }
+
+  dependsOnReader(value: string): boolean {
+    return this.#wires.has(value) || this.#readerDependent.has(value);
+  }
+
+  want(value: string, part: Wanted, reader: number | undefined): Want {
+    return { part, reader: this.dependsOnReader(value) ? reader : undefined };
+  }
+
+  /** Undefined for values that look the same to all shards. */
+  wiredReads(value: string, part: Wanted, reader: number): WiredReads | undefined {
+    const base = this.#wires.get(value);
+    const sharding = base === undefined ? undefined : this.sharding(base);
+    if (base === undefined || sharding === undefined) return undefined;
+    const { axis, parts } = sharding;
+    const along = part !== 'whole' && part.axis === axis;
+    const ranges = along ? part.ranges : range(0, this.shape(value)[axis] ?? 0);
+    const owned = parts[reader] ?? [];
+    return {
+      base,
+      own: { axis, ranges: intersect(ranges, owned) },
+      foreign: { axis, ranges: subtract(ranges, owned) },
+    };
   }
 
   shape(value: string): readonly number[] {
@@ -78,43 +127,45 @@ export class RoomGraph {
   }
 
   /** How a device with these shards makes what is wanted: in one part, or one for each set of features that shards read. */
-  produce(facts: NodeFacts, wanted: Wanted, shards: readonly number[]): Production[] {
-    const whole = this.#produceDense(facts, wanted);
-    const output = facts.node.outputs[0] ?? '';
-    const parts = this.sharding(output)?.parts;
+  produce(facts: NodeFacts, { part, reader }: Want, shards: readonly number[]): Production[] {
+    const sharding = this.sharding(facts.node.outputs[0] ?? '');
+    if (sharding === undefined || part === 'whole') return [this.#produceDense(facts, part, reader)];
     const supports = this.#supports.get(facts.node.name);
-    if (supports === undefined || parts === undefined || whole.kind === 'whole') return [whole];
-    const groups = new Map<string, { support: Ranges; ranges: Ranges }>();
+    const perShard = facts.inputs.some((input) => this.dependsOnReader(input));
+    const whole = this.#produceDense(facts, part, undefined);
+    if (!perShard && (supports === undefined || whole.kind === 'whole')) return [whole];
+    const groups = new Map<string, { shard: number; ranges: Ranges }>();
     for (const shard of shards) {
-      const support = supports[shard] ?? [];
-      const ranges = intersect(parts[shard] ?? [], whole.slab.ranges);
+      const ranges = intersect(sharding.parts[shard] ?? [], part.ranges);
       if (ranges.length === 0) continue;
-      const key = format(support);
-      groups.set(key, { support, ranges: union(groups.get(key)?.ranges ?? [], ranges) });
+      const key = perShard ? `${shard}` : format(supports?.[shard] ?? []);
+      groups.set(key, { shard, ranges: union(groups.get(key)?.ranges ?? [], ranges) });
     }
-    return [...groups.values()].map(({ support, ranges }) => {
-      const slab = { axis: whole.slab.axis, ranges };
-      const needs = (facts.rule?.needs(facts.view, slab) ?? []).map(
+    return [...groups.values()].map(({ shard, ranges }) => {
+      const production = this.#produceDense(facts, { axis: part.axis, ranges }, perShard ? shard : undefined);
+      const support = supports?.[shard];
+      if (support === undefined || production.kind === 'whole') return production;
+      const needs = production.needs.map(
         (need): Need =>
           typeof need === 'object' && need.anyOrder === true
             ? { ...need, ranges: intersect(need.ranges, support) }
             : need,
       );
-      return { kind: 'part', slab, needs };
+      return { ...production, needs };
     });
   }
 
-  #produceDense(facts: NodeFacts, wanted: Wanted): Production {
+  #produceDense(facts: NodeFacts, wanted: Wanted, reader: number | undefined): Production {
     if (wanted !== 'whole') {
       const needs = facts.rule?.needs(facts.view, wanted);
-      if (needs !== undefined) return { kind: 'part', slab: wanted, needs };
+      if (needs !== undefined) return { kind: 'part', slab: wanted, needs, reader };
     }
     const output = facts.node.outputs[0] ?? '';
     const cut = wanted === 'whole' || this.isWhole(output, wanted) ? undefined : wanted;
     const needs = facts.inputs.map(
       (input): Need => (input === '' || this.isConstant(input) ? 'none' : 'whole'),
     );
-    return { kind: 'whole', needs, cut };
+    return { kind: 'whole', needs, cut, reader };
   }
 
   /** A value whose parts its rule cannot make one by one has no owners: it is computed wherever it is needed. */
@@ -138,6 +189,12 @@ export class RoomGraph {
     const rule = ruleOf(node);
     const inputs = [...node.inputs, ...capturedNames(node)];
     const output = node.outputs[0] ?? '';
+    // What is read of it is told apart along the axis of the value itself.
+    const wiredAxis = this.sharding(this.#wires.get(output) ?? '')?.axis;
+    if (wiredAxis !== undefined) this.#axes.set(output, wiredAxis);
+    if (!this.#shardings.has(output) && inputs.some((input) => this.dependsOnReader(input))) {
+      for (const made of node.outputs) this.#readerDependent.add(made);
+    }
     let axis = this.#axes.get(output);
     if (axis === undefined && rule !== undefined) {
       axis = this.#inheritedAxis(view, rule);

@@ -8,10 +8,16 @@ import { divideByRows } from '../../compiler/divide/divideRows.ts';
 import { Comparator } from '../../compiler/measure/compare.ts';
 import { openLocalRoom } from '../../compiler/measure/localRoom.ts';
 import { runWhole } from '../../compiler/measure/verify.ts';
+import { rewriteWires } from '../../compiler/wire/rewriteWires.ts';
+import type { WireNode } from '../../compiler/wire/wireNodes.ts';
 import { randomTensor, seededRandom } from '../../graph/random.ts';
 import { saveModel } from '../../graph/save.ts';
+import { float32Tensor } from '../../graph/tensor.ts';
+import { lower } from '../../runtime/lower/lower.ts';
+import { RoomGraph } from '../../runtime/lower/roomGraph.ts';
 import { wholeWeights } from '../../runtime/weights/blob.ts';
 import { placements, randomDivision, randomModel, randomSupports } from '../support/randomGraph.ts';
+import { wiredReference } from '../support/wiredReference.ts';
 
 const kinds = ['channels', 'rows', 'any', 'sparse'] as const;
 
@@ -73,4 +79,54 @@ test('random networks, divisions and placements equal the whole', async () => {
     }),
     { numRuns: Number(process.env['STARLING_RUNS'] ?? 60) },
   );
+});
+
+/** No rounding, so that nothing depends on last bits, and far enough from the value that a wrong reader shows. */
+const scaled = (factor: number): WireNode => ({
+  opType: 'Mul',
+  operands: [float32Tensor([], [factor])],
+  attributes: {},
+  dataType: 'float32',
+});
+
+test('a shard sees its own features as they are and those of others as they arrive, in every placement', async () => {
+  const backend = await createHeapBackend();
+  let crossed = 0;
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ seed, length, numShards, sendFirst, kind, placement }) => {
+      const original = randomModel(seed, length);
+      const divided = dividers[kind](original.graph, numShards, seed);
+      const sparse =
+        kind === 'sparse'
+          ? randomSupports({ ...original, graph: divided.graph }, divided.division, seed)
+          : { model: { ...original, graph: divided.graph }, division: divided.division };
+      const nodes = { send: [scaled(2)], arrive: [scaled(0.75)] };
+      // A value that cannot be made part by part has no owners, whatever the division says.
+      const room = new RoomGraph(sparse.model.graph, sparse.division);
+      const shardings = new Map(
+        [...sparse.division.shardings].filter(([value]) => room.sharding(value) !== undefined),
+      );
+      const { graph, division } = rewriteWires(
+        { graph: sparse.model.graph, division: { ...sparse.division, shardings, sendFirst } },
+        new Map([...shardings.keys()].map((value) => [value, nodes] as const)),
+      );
+      const model = { ...sparse.model, graph };
+      const [input] = model.graph.inputs;
+      const x = randomTensor('float32', (input?.shape ?? []).map(Number), seededRandom(seed + 1));
+      const session = await backend.createSession(saveModel(wiredReference(model, division)).bytes);
+      const expected = await runWhole(session, backend, { x });
+      await session.release();
+      const plan = { model, division, openBatch: false, weights: wholeWeights(model), warmUp: false };
+      const devices = await openLocalRoom({ planOf: () => plan, placement, backend });
+      const { outputs } = await devices.run({ x });
+      await devices.close();
+      const comparator = new Comparator();
+      comparator.add(expected, outputs);
+      const { relativeError, maxAbsError } = comparator.result();
+      expect(Math.min(relativeError, maxAbsError)).toBeLessThan(1e-4);
+      crossed += lower(graph, division, placement).exchangedBytes;
+    }),
+    { numRuns: Number(process.env['STARLING_RUNS'] ?? 40) },
+  );
+  expect(crossed).toBeGreaterThan(0);
 });

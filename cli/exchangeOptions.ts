@@ -1,0 +1,113 @@
+/** What the command line says of an exchange: its budget, its wire type, and the sample inputs that both are made from. */
+import type {
+  CompileOptions,
+  ScaleChoice,
+  SparseOptions,
+  WireChoice,
+  WireOptions,
+} from '../compiler/compile.ts';
+import type { Budget } from '../compiler/select/budget.ts';
+import type { Model } from '../graph/graph.ts';
+import { StarlingError } from '../protocol/errors.ts';
+import { calibrationData } from './calibrationData.ts';
+
+/** For parseArguments. */
+export const exchangeArguments = {
+  calibrate: { type: 'string' },
+  keep: { type: 'string' },
+  bytes: { type: 'string' },
+  rounds: { type: 'string' },
+  capacity: { type: 'string' },
+  wire: { type: 'string', default: 'float32' },
+  'wire-scale': { type: 'string', default: 'feature' },
+} as const;
+
+export interface ExchangeValues {
+  readonly calibrate?: string | undefined;
+  readonly keep?: string | undefined;
+  readonly bytes?: string | undefined;
+  readonly rounds?: string | undefined;
+  readonly capacity?: string | undefined;
+  readonly wire: string;
+  readonly 'wire-scale': string;
+}
+
+const wireChoices: readonly string[] = ['float32', 'float16', 'uint8'] satisfies readonly WireChoice[];
+const scaleChoices: readonly string[] = ['feature', 'tensor'] satisfies readonly ScaleChoice[];
+
+/** Throws StarlingError USAGE, and CALIBRATION_INVALID where the samples do not fit the model. */
+export async function parseExchange(
+  values: ExchangeValues,
+  numShards: number,
+  model: () => Model,
+): Promise<(progress: Pick<SparseOptions, 'onProgress'>) => Pick<CompileOptions, 'sparse' | 'wire'>> {
+  const budget = parseBudget(values);
+  const wire = parseWire(values.wire, values['wire-scale']);
+  const capacities = values.capacity === undefined ? undefined : parseCapacities(values.capacity, numShards);
+  const thin = Object.keys(budget).length > 0;
+  if (values.calibrate === undefined) {
+    if (thin) throw missing('A thinned exchange', 'sample inputs (--calibrate)');
+    if (wire.type === 'uint8') throw missing('A wire type of uint8', 'sample inputs (--calibrate)');
+  } else if (!thin && wire.type !== 'uint8') {
+    throw missing('Sample inputs', 'a budget (--keep, --bytes or --rounds) or --wire uint8 to be of use');
+  }
+  if (capacities !== undefined && !thin) {
+    throw missing(
+      '--capacity',
+      'a budget (--keep, --bytes or --rounds): it deals out the channels of a thinned exchange',
+    );
+  }
+  const calibration =
+    values.calibrate === undefined ? undefined : await calibrationData(values.calibrate, model());
+  return (progress) => ({
+    wire: { ...wire, ...(calibration === undefined ? {} : { calibration }) },
+    ...(calibration === undefined || !thin
+      ? {}
+      : {
+          sparse: { calibration, budget, ...(capacities === undefined ? {} : { capacities }), ...progress },
+        }),
+  });
+}
+
+function missing(what: string, needed: string): StarlingError {
+  return new StarlingError('USAGE', `${what} needs ${needed}.`);
+}
+
+/** Throws USAGE. */
+function parseBudget(values: ExchangeValues): Budget {
+  const entries = (['keep', 'bytes', 'rounds'] as const).flatMap((name) => {
+    const text = values[name];
+    if (text === undefined) return [];
+    const number = text.trim() === '' ? Number.NaN : Number(text);
+    const fits = number >= 0 && (name === 'keep' ? number <= 1 : Number.isInteger(number));
+    if (fits) return [[name, number] as const];
+    const expected = name === 'keep' ? 'a number from 0 to 1' : 'a whole number, 0 or more,';
+    throw new StarlingError('USAGE', `Expected ${expected} for --${name}, got "${text}".`);
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Throws USAGE. */
+function parseWire(type: string, scalePer: string): WireOptions {
+  if (!wireChoices.includes(type)) {
+    throw new StarlingError('USAGE', `Expected --wire ${wireChoices.join(' or ')}, got "${type}".`);
+  }
+  if (!scaleChoices.includes(scalePer)) {
+    throw new StarlingError(
+      'USAGE',
+      `Expected --wire-scale ${scaleChoices.join(' or ')}, got "${scalePer}".`,
+    );
+  }
+  return { type: type as WireChoice, scalePer: scalePer as ScaleChoice };
+}
+
+/** `3,1`: what part of the channels each shard owns, relative to the others. Throws USAGE. */
+function parseCapacities(text: string, numShards: number): readonly number[] {
+  const shares = text.split(',').map(Number);
+  if (shares.length === numShards && shares.every((share) => share > 0 && Number.isFinite(share)))
+    return shares;
+  throw new StarlingError(
+    'USAGE',
+    `Expected --capacity with ${numShards} positive numbers, one for each shard, such as ${Array.from({ length: numShards }, (_, i) => (i === 0 ? 3 : 1)).join()}; got "${text}".`,
+  );
+}

@@ -1,0 +1,80 @@
+/**
+ * Sends what shards exchange in a narrower type (design: wire type): float16, or uint8 with scales from sample inputs.
+ * Chooses the values and their types; which features travel is decided before.
+ */
+import type { Model } from '../../graph/graph.ts';
+import { shapedValues } from '../../graph/nodeView.ts';
+import { elementCount } from '../../graph/tensor.ts';
+import type { ScaleChoice, WireChoice } from '../../protocol/compileChoices.ts';
+import { StarlingError } from '../../protocol/errors.ts';
+import type { Backend } from '../../runtime/backend.ts';
+import type { Division } from '../../runtime/lower/program.ts';
+import type { Calibration } from '../calibrate/calibration.ts';
+import { channelAxes } from '../divide/followAxes.ts';
+import { crossingReads } from './crossingReads.ts';
+import { rewriteWires } from './rewriteWires.ts';
+import { valueRanges } from './valueRanges.ts';
+import { float16Nodes, uint8Nodes, type WireNodes } from './wireNodes.ts';
+
+export interface WireOptions {
+  readonly wire: WireChoice;
+  /** Default feature. */
+  readonly scalePer?: ScaleChoice;
+  /** Sample inputs; uint8 takes its scales from them. */
+  readonly calibration?: Calibration;
+  readonly backend: Backend;
+  /** Whether the model takes batches of any size. */
+  readonly openBatch: boolean;
+}
+
+export interface Wired {
+  readonly model: Model;
+  readonly division: Division;
+}
+
+/** Bytes of one element. */
+export const wireBytes: Readonly<Record<WireChoice, number>> = { float32: 4, float16: 2, uint8: 1 };
+
+/** Smaller values save less than their frame's header costs. */
+const leastElements = 256;
+
+/** Throws CALIBRATION_INVALID where uint8 has no samples to take its scales from. */
+export async function narrowWires(model: Model, division: Division, options: WireOptions): Promise<Wired> {
+  if (options.wire === 'float32') return { model, division };
+  const wires = await chooseNodes(model, narrowed(model, division), options);
+  const rewritten = rewriteWires({ graph: model.graph, division }, wires);
+  return { model: { ...model, graph: rewritten.graph }, division: rewritten.division };
+}
+
+function narrowed({ graph }: Model, division: Division): string[] {
+  const shaped = shapedValues(graph);
+  const crossing = new Set([...crossingReads(graph, division).values()].flatMap((names) => [...names]));
+  return [...crossing].filter((value) => {
+    const { dataType, shape = [] } = shaped.get(value) ?? {};
+    const owners = division.shardings.get(value)?.parts.filter((part) => part.length > 0) ?? [];
+    // What one shard owns alone is its share of a sum: its error would be everybody's.
+    return dataType === 'float32' && elementCount(shape) >= leastElements && owners.length > 1;
+  });
+}
+
+async function chooseNodes(
+  model: Model,
+  values: readonly string[],
+  { wire, scalePer = 'feature', calibration, backend, openBatch }: WireOptions,
+): Promise<ReadonlyMap<string, WireNodes>> {
+  if (wire !== 'uint8') return new Map(values.map((value) => [value, float16Nodes()]));
+  if (calibration === undefined) {
+    throw new StarlingError(
+      'CALIBRATION_INVALID',
+      'The wire type uint8 takes its scales from sample inputs, and there are none; give some with --calibrate, or take --wire float16.',
+    );
+  }
+  const { axes } = channelAxes(model.graph, openBatch);
+  const features = new Map(
+    values.map((value) => [value, scalePer === 'feature' ? axes.get(value) : undefined]),
+  );
+  const ranges = await valueRanges(model, features, calibration, backend);
+  return new Map(
+    [...ranges].map(([value, range]) => [value, uint8Nodes(range, features.get(value))] as const),
+  );
+}
