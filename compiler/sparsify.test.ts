@@ -6,7 +6,7 @@ import { elementCount, float32View, type Tensor } from '../graph/tensor.ts';
 import type { Division } from '../runtime/lower/program.ts';
 import { wholeWeights } from '../runtime/weights/blob.ts';
 import { blockNetwork, blockPictures } from '../tests/support/blockNetwork.ts';
-import { type Calibration, firstSamples } from './calibrate/calibration.ts';
+import type { Calibration } from './calibrate/calibration.ts';
 import { findContractions, readWeights } from './calibrate/contractions.ts';
 import { openPrefix } from './calibrate/prefix.ts';
 import { openLocalRoom } from './measure/localRoom.ts';
@@ -151,7 +151,7 @@ test('capacities decide how many channels a shard owns', async () => {
 test('calibration that cannot be used is refused in a sentence', async () => {
   const model = await blockNetwork(backend, 8, 1);
   await expect(
-    analyse(model, { ...settings, calibration: firstSamples(settings.calibration, 0) }),
+    analyse(model, { ...settings, calibration: { samples: 0, batches: () => [] } }),
   ).rejects.toThrow(/at least one sample/);
   const broken: Calibration = {
     samples: 4,

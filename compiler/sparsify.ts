@@ -2,18 +2,25 @@
  * A dense division by channels made sparse after training, without labels: calibrate, assign, select, adjust. `analyse`
  * does what all budgets share, `choose` spends one and `thin` adjusts to it; `sparsify` is all three. Lowers and measures nothing.
  */
-import type { Model } from '../graph/graph.ts';
+import type { Graph, Model } from '../graph/graph.ts';
+import { shapedValues, viewNode } from '../graph/nodeView.ts';
+import { ruleOf } from '../graph/ops/rules.ts';
 import { seededRandom } from '../graph/random.ts';
 import { fromIndices, type Ranges } from '../graph/ranges.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import type { Backend } from '../runtime/backend.ts';
 import type { Division } from '../runtime/lower/program.ts';
 import { type Adjusted, adjust, type Reads } from './adjust/adjust.ts';
+import { type DenseTargets, denseTargets } from './adjust/denseTargets.ts';
+import { valuesFor } from './adjust/rows.ts';
+import { type Target, targetsOf } from './adjust/targets.ts';
 import { assignOwners, crossingEnergy } from './assign/assignOwners.ts';
 import { energyBlocks } from './assign/energyBlocks.ts';
-import { assertCalibration, type Calibration, firstSamples } from './calibrate/calibration.ts';
+import { assertCalibration, type Calibration } from './calibrate/calibration.ts';
 import { type Contraction, findContractions } from './calibrate/contractions.ts';
 import { gramMatrices } from './calibrate/gram.ts';
+import { heldSamples } from './calibrate/heldSamples.ts';
+import { walkBytesPerSample } from './calibrate/walk.ts';
 import { channelClasses } from './divide/channelSpaces.ts';
 import { classGroups, contiguousOwners, divisionByOwners, equalCapacities } from './divide/divideChannels.ts';
 import { channelAxes } from './divide/followAxes.ts';
@@ -40,15 +47,18 @@ export interface SparsifySettings {
   readonly rows?: number;
   /** Pull towards the old weights, relative to the mean diagonal of the Gram matrix. Default 1e-4. */
   readonly ridge?: number;
-  /** Sweeps over the rows in which what a rectifier cuts off is left out of the error. Default 2. */
+  /** Sweeps over the rows in which what a rectifier cuts off is left out of the error. Default 8. */
   readonly sweeps?: number;
   /** Sweeps for the scores of a classifier. Default 100. */
   readonly scoreSweeps?: number;
   /** Random beginnings of the assignment. Default 20. */
   readonly restarts?: number;
-  /** Samples on which the outputs' sensitivity to each contraction is measured. Default 256. */
+  /** Samples on which the outputs' sensitivity to each contraction is measured. Default: at most 128, fewer for large models. */
   readonly sensitivitySamples?: number;
-  /** Bytes of activations kept between layers; with fewer, more is computed again. Default 1 GiB. */
+  /**
+   * Bytes of activations kept between layers, and of rows: of more samples than they hold an even selection is adjusted to.
+   * Default 1 GiB.
+   */
   readonly keptBytes?: number;
   readonly seed?: number;
   readonly onProgress?: (step: SparsifyStep, done: number, total: number) => void;
@@ -61,6 +71,10 @@ export interface Analysis {
   readonly contractions: readonly Contraction[];
   readonly sources: ReadonlyMap<Contraction, readonly Source[]>;
   readonly candidates: readonly Candidate[];
+  /** The samples that the weights are adjusted to, as many as fit, and what the dense model makes of them. */
+  readonly held: Calibration;
+  readonly targets: ReadonlyMap<Contraction, Target>;
+  readonly dense: DenseTargets;
   /** Weighted energy that crosses before and after assigning, of all there is. */
   readonly crossing: { readonly before: number; readonly after: number; readonly total: number };
 }
@@ -88,19 +102,30 @@ export interface Sparsified {
 const defaults = {
   rows: 40_000,
   ridge: 1e-4,
-  sweeps: 2,
+  sweeps: 8,
   scoreSweeps: 100,
   restarts: 20,
-  sensitivitySamples: 256,
   keptBytes: 2 ** 30,
   openBatch: true,
   seed: 1,
 } as const;
 
+const sensitivityBatch = 32;
+
+/** As many as about 3e11 multiply-accumulates pay for, one run of the model per contraction. */
+function sensitivitySamples(graph: Graph, contractions: number): number {
+  const values = shapedValues(graph);
+  const macs = graph.nodes.reduce(
+    (sum, node) => sum + (ruleOf(node)?.macs?.(viewNode(graph, values, node)) ?? 0),
+    0,
+  );
+  return Math.min(128, Math.max(2, Math.floor(3e11 / Math.max(1, macs * contractions))));
+}
+
 /** `model` is normalised. Throws CALIBRATION_INVALID and BUDGET_INVALID (capacities). */
 export async function analyse(model: Model, settings: SparsifySettings): Promise<Analysis> {
   const { numShards, calibration, backend, onProgress = () => {} } = settings;
-  const { rows, ridge, restarts, sensitivitySamples, openBatch, seed } = { ...defaults, ...settings };
+  const { rows, ridge, restarts, keptBytes, openBatch, seed } = { ...defaults, ...settings };
   assertCalibration(calibration);
   const capacities = capacitiesOf(settings);
   const { graph } = model;
@@ -125,7 +150,11 @@ export async function analyse(model: Model, settings: SparsifySettings): Promise
       division: contiguous,
       grams,
       sources: featureSources(graph, contiguous, contractions),
-      calibration: firstSamples(calibration, sensitivitySamples),
+      calibration: await heldSamples(
+        calibration,
+        settings.sensitivitySamples ?? sensitivitySamples(graph, contractions.length),
+        openBatch ? sensitivityBatch : 1,
+      ),
       backend,
       ridge,
       onContraction: (done, total) => onProgress('weigh', done, total),
@@ -146,11 +175,19 @@ export async function analyse(model: Model, settings: SparsifySettings): Promise
       scoreContraction(contraction, gram, { graph, division, sources, ridge, weight }, scores);
       onProgress('score', index + 1, grams.size);
     }
+    const targets = targetsOf(graph, contractions);
+    const steps = [...targets].map(([contraction, target]) => valuesFor(contraction, target));
+    const fitting = Math.max(1, Math.floor(keptBytes / Math.max(1, walkBytesPerSample(graph, steps))));
+    const held = await heldSamples(calibration, fitting);
+    const dense = await denseTargets({ model, targets, calibration: held, backend, rows, keptBytes, seed });
     return {
       model,
       division,
       contractions,
       sources,
+      held,
+      targets,
+      dense,
       candidates: [...scores.values()],
       crossing: {
         before: crossingEnergy(blocks, start),
@@ -179,7 +216,7 @@ export async function thin(
   chosen: readonly Candidate[],
   settings: SparsifySettings,
 ): Promise<Sparsified> {
-  const { model, division, contractions, candidates } = analysis;
+  const { model, division, contractions, candidates, targets, dense, held } = analysis;
   const { backend, onProgress = () => {} } = settings;
   const reads = readsOf(analysis, chosen);
   const products = await openProducts(backend);
@@ -191,6 +228,9 @@ export async function thin(
       model,
       division,
       contractions,
+      calibration: held,
+      targets,
+      dense,
       reads,
       products,
       onContraction: (done, total) => onProgress('adjust', done, total),

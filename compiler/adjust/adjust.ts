@@ -3,7 +3,6 @@
  * model on the sparse model's own inputs, so that errors do not add up. One Gram matrix is alive at a time.
  */
 import type { Model } from '../../graph/graph.ts';
-import { seededRandom } from '../../graph/random.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import type { Division } from '../../runtime/lower/program.ts';
 import type { Calibration } from '../calibrate/calibration.ts';
@@ -12,9 +11,10 @@ import { rowWidth } from '../calibrate/patches.ts';
 import { Walk } from '../calibrate/walk.ts';
 import type { Products } from '../linearAlgebra/products.ts';
 import { blocksOf, splitBias } from './blocks.ts';
+import type { DenseTargets } from './denseTargets.ts';
 import { fitContraction } from './fit.ts';
 import { contractionRows, valuesFor } from './rows.ts';
-import { targetsOf } from './targets.ts';
+import type { Target } from './targets.ts';
 
 /** Input channels that each shard reads of a contraction. */
 export type Reads = ReadonlyMap<Contraction, readonly (readonly number[])[]>;
@@ -24,15 +24,16 @@ export interface AdjustOptions {
   readonly division: Division;
   readonly contractions: readonly Contraction[];
   readonly reads: Reads;
+  readonly targets: ReadonlyMap<Contraction, Target>;
+  /** Of the calibration's batches. */
+  readonly dense: DenseTargets;
   readonly backend: Backend;
   readonly products: Products;
   readonly calibration: Calibration;
-  readonly rows: number;
   readonly ridge: number;
   readonly sweeps: number;
   readonly scoreSweeps: number;
   readonly keptBytes: number;
-  readonly seed: number;
   readonly onContraction?: (done: number, total: number) => void;
 }
 
@@ -43,45 +44,31 @@ export interface Adjusted {
 }
 
 export async function adjust(options: AdjustOptions): Promise<Adjusted> {
-  const { model, contractions, reads, backend, products, calibration, rows, ridge, sweeps } = options;
-  const targets = targetsOf(model.graph, contractions);
+  const { model, contractions, reads, targets, dense, backend, products, calibration } = options;
   const steps = contractions.slice(firstToFit(contractions, reads)).flatMap((contraction) => {
     const target = targets.get(contraction);
     return target === undefined ? [] : [{ contraction, target, values: valuesFor(contraction, target) }];
   });
-  const walk = (which: 'dense' | 'sparse') =>
-    new Walk({
-      backend,
-      calibration,
-      keptBytes: options.keptBytes / 2,
-      steps: steps.map(({ values }) => values[which]),
-    });
-  const [denseWalk, sparseWalk] = [walk('dense'), walk('sparse')];
+  const walk = new Walk({
+    backend,
+    calibration,
+    keptBytes: options.keptBytes,
+    steps: steps.map(({ values }) => values),
+  });
   const errors = new Map<Contraction, number>();
   let sparse = model;
   for (const [step, { contraction, target }] of steps.entries()) {
     const width = rowWidth(contraction);
-    const random = seededRandom(options.seed + step);
     const { weights, error, variance } = await fitContraction({
-      rows: contractionRows(
-        contraction,
-        target,
-        denseWalk.observe(model, step),
-        sparseWalk.observe(sparse, step),
-        {
-          samples: calibration.samples,
-          rows,
-          random,
-        },
-      ),
+      rows: contractionRows(contraction, target, dense.get(contraction) ?? [], walk.observe(sparse, step)),
       products,
       outputs: contraction.outputChannels,
       width,
       blocks: blocksOf(options.division, contraction, reads.get(contraction) ?? []),
       old: withBias(model.graph, contraction),
-      ridge,
+      ridge: options.ridge,
       error: target.error,
-      sweeps: target.error === 'scores' ? options.scoreSweeps : sweeps,
+      sweeps: target.error === 'scores' ? options.scoreSweeps : options.sweeps,
     });
     sparse = { ...sparse, graph: withWeights(sparse.graph, contraction, ...splitBias(weights, width)) };
     errors.set(contraction, variance > 0 ? error / variance : 0);

@@ -73,7 +73,7 @@ export async function fitContraction(options: FitOptions): Promise<Fit> {
         accumulate(cross, await products.transposedProduct(batch.inputs, wanted, batch.rows));
       }
       weights = solver(cross, kind === 'scores' ? ahead : old, outputs);
-      const momentum = kind === 'scores' ? sweep / (sweep + 3) : 0;
+      const momentum = sweep / (sweep + 3);
       ahead = weights.map((value, i) => value + momentum * (value - (last[i] as number)));
       last = weights;
     }

@@ -2,11 +2,10 @@
  * The rows of one contraction's least-squares problem: inputs as the sparse model sees them, and what the dense model makes
  * of the same samples.
  */
-import { assertFinite } from '../calibrate/calibration.ts';
 import type { Contraction } from '../calibrate/contractions.ts';
-import { positionsFor } from '../calibrate/gram.ts';
-import { gatherChannels, positionsPerSample, rowGatherer, samplePositions } from '../calibrate/patches.ts';
+import { gatherChannels, rowGatherer } from '../calibrate/patches.ts';
 import type { Observation } from '../calibrate/walk.ts';
+import type { TargetRows } from './denseTargets.ts';
 import type { Target } from './targets.ts';
 
 export interface RowBatch {
@@ -19,50 +18,31 @@ export interface RowBatch {
   readonly addends: Float32Array | undefined;
 }
 
-export interface RowOptions {
-  readonly samples: number;
-  /** Over all samples. */
-  readonly rows: number;
-  readonly random: () => number;
+/** The values of the sparse model that a contraction's rows are made of. */
+export function valuesFor({ input }: Contraction, { addend }: Target): readonly string[] {
+  return addend === undefined ? [input] : [input, addend];
 }
 
-/** The values of the dense and of the sparse model that a contraction's rows are made of. */
-export function valuesFor({ input }: Contraction, { value, addend }: Target) {
-  return { dense: [value], sparse: addend === undefined ? [input] : [input, addend] };
-}
-
-/** Both walks show the same batches. */
+/** `dense` and the walk through the sparse model are of the same batches. */
 export async function* contractionRows(
   contraction: Contraction,
-  { value, addend }: Target,
-  dense: AsyncIterable<Observation>,
+  { addend }: Target,
+  dense: readonly TargetRows[],
   sparse: AsyncIterable<Observation>,
-  { samples, rows, random }: RowOptions,
 ): AsyncGenerator<RowBatch> {
   const gather = rowGatherer(contraction);
-  const { input, outputAxis, view } = contraction;
-  const sparseBatches = sparse[Symbol.asyncIterator]();
-  for await (const made of dense) {
-    const next = await sparseBatches.next();
-    if (next.done === true) break;
-    const wanted = made.get(value);
-    const read = next.value.get(input);
-    const added = addend === undefined ? undefined : next.value.get(addend);
+  let index = 0;
+  for await (const seen of sparse) {
+    const wanted = dense[index++];
+    const read = seen.get(contraction.input);
+    const added = addend === undefined ? undefined : seen.get(addend);
     if (wanted === undefined || read === undefined) continue;
-    assertFinite(wanted.data, `"${value}"`);
-    const size = (wanted.dims[0] ?? 1) / (view.outputShape[0] ?? 1);
-    const positions = samplePositions(
-      positionsPerSample(contraction) * size,
-      positionsFor(contraction, rows, samples, size),
-      random,
-    );
+    const { positions, targets } = wanted;
     yield {
       rows: positions.length,
       inputs: gather(read, positions),
-      targets: gatherChannels(wanted, outputAxis, positions),
-      addends: added === undefined ? undefined : gatherChannels(added, outputAxis, positions),
+      targets,
+      addends: added === undefined ? undefined : gatherChannels(added, contraction.outputAxis, positions),
     };
   }
-  // The sparse walk settles what it keeps only once it is read to its end.
-  await sparseBatches.next();
 }

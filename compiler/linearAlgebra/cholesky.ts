@@ -8,17 +8,28 @@ import { StarlingError } from '../../protocol/errors.ts';
 export function cholesky(matrix: Float64Array, n: number): Float64Array {
   const factor = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
-    const rowI = factor.subarray(i * n, i * n + i + 1);
     for (let j = 0; j <= i; j++) {
-      const rowJ = factor.subarray(j * n, j * n + j + 1);
-      let sum = matrix[i * n + j] ?? 0;
-      for (let k = 0; k < j; k++) sum -= (rowI[k] as number) * (rowJ[k] as number);
-      if (j < i) rowI[j] = sum / (rowJ[j] as number);
-      else if (sum > 0) rowI[i] = Math.sqrt(sum);
+      const sum = (matrix[i * n + j] ?? 0) - dot(factor, i * n, j * n, j);
+      if (j < i) factor[i * n + j] = sum / (factor[j * n + j] as number);
+      else if (sum > 0) factor[i * n + i] = Math.sqrt(sum);
       else throw singular(i, sum);
     }
   }
   return factor;
+}
+
+/** Of two rows of one array; four sums at once, because each addition waits for the one before it. */
+function dot(values: Float64Array, left: number, right: number, length: number): number {
+  let [a, b, c, d] = [0, 0, 0, 0];
+  let k = 0;
+  for (; k + 3 < length; k += 4) {
+    a += (values[left + k] as number) * (values[right + k] as number);
+    b += (values[left + k + 1] as number) * (values[right + k + 1] as number);
+    c += (values[left + k + 2] as number) * (values[right + k + 2] as number);
+    d += (values[left + k + 3] as number) * (values[right + k + 3] as number);
+  }
+  for (; k < length; k++) a += (values[left + k] as number) * (values[right + k] as number);
+  return a + b + c + d;
 }
 
 function singular(pivot: number, value: number): StarlingError {
@@ -32,32 +43,48 @@ function singular(pivot: number, value: number): StarlingError {
 export function solveFactored(factor: Float64Array, n: number, b: Float64Array): Float64Array {
   const m = b.length / n;
   for (let i = 0; i < n; i++) {
-    const row = b.subarray(i * m, (i + 1) * m);
-    for (let k = 0; k < i; k++) addScaled(row, b.subarray(k * m, (k + 1) * m), -(factor[i * n + k] ?? 0));
-    scale(row, 1 / (factor[i * n + i] ?? 1));
+    for (let k = 0; k < i; k++) addScaled(b, i * m, k * m, m, -(factor[i * n + k] as number));
+    scale(b, i * m, m, 1 / (factor[i * n + i] as number));
   }
   for (let i = n - 1; i >= 0; i--) {
-    const row = b.subarray(i * m, (i + 1) * m);
-    for (let k = i + 1; k < n; k++) addScaled(row, b.subarray(k * m, (k + 1) * m), -(factor[k * n + i] ?? 0));
-    scale(row, 1 / (factor[i * n + i] ?? 1));
+    for (let k = i + 1; k < n; k++) addScaled(b, i * m, k * m, m, -(factor[k * n + i] as number));
+    scale(b, i * m, m, 1 / (factor[i * n + i] as number));
   }
   return b;
 }
 
-function addScaled(target: Float64Array, source: Float64Array, by: number): void {
+function addScaled(values: Float64Array, target: number, source: number, length: number, by: number): void {
   if (by === 0) return;
-  for (let i = 0; i < target.length; i++) target[i] = (target[i] as number) + by * (source[i] as number);
+  for (let i = 0; i < length; i++)
+    values[target + i] = (values[target + i] as number) + by * (values[source + i] as number);
 }
 
-function scale(target: Float64Array, by: number): void {
-  for (let i = 0; i < target.length; i++) target[i] = (target[i] as number) * by;
+function scale(values: Float64Array, start: number, length: number, by: number): void {
+  for (let i = start; i < start + length; i++) values[i] = (values[i] as number) * by;
 }
 
-/** Inverse of a symmetric positive definite matrix. */
+/** Inverse of a symmetric positive definite matrix: L^-1 by rows, then its transpose times itself. Throws CALIBRATION_INVALID. */
 export function inverse(matrix: Float64Array, n: number): Float64Array {
-  const identity = new Float64Array(n * n);
-  for (let i = 0; i < n; i++) identity[i * n + i] = 1;
-  return solveFactored(cholesky(matrix, n), n, identity);
+  const factor = cholesky(matrix, n);
+  const lower = new Float64Array(n * n);
+  for (let i = 0; i < n; i++) {
+    lower[i * n + i] = 1;
+    for (let k = 0; k < i; k++) addScaled(lower, i * n, k * n, k + 1, -(factor[i * n + k] as number));
+    scale(lower, i * n, i + 1, 1 / (factor[i * n + i] as number));
+  }
+  const result = new Float64Array(n * n);
+  for (let k = 0; k < n; k++) {
+    for (let i = 0; i <= k; i++) {
+      const by = lower[k * n + i] as number;
+      if (by === 0) continue;
+      for (let j = 0; j <= i; j++)
+        result[i * n + j] = (result[i * n + j] as number) + by * (lower[k * n + j] as number);
+    }
+  }
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < i; j++) result[j * n + i] = result[i * n + j] as number;
+  }
+  return result;
 }
 
 /** Rows and columns `indices` of a symmetric matrix. */

@@ -2,10 +2,10 @@
  * Backward elimination: which of a contraction's input channels a shard can lose at the least error, when the weights of
  * those that stay are re-fitted after each loss (exact for least squares, by downdating the inverse of the Gram matrix).
  */
-import { inverse } from '../linearAlgebra/cholesky.ts';
+import { inverse, submatrix } from '../linearAlgebra/cholesky.ts';
 
 export interface EliminateInput {
-  /** Inverse of the Gram matrix of the columns, n x n; overwritten. */
+  /** Inverse of the Gram matrix of the columns, n x n. */
   readonly inverseGram: Float64Array;
   readonly n: number;
   /** Columns of each channel. */
@@ -22,89 +22,111 @@ export interface Loss {
   readonly error: number;
 }
 
+/** Only the columns of the candidates, which is all that losing one of them changes for the others. */
+interface Reduced {
+  /** size x size at first; only what is left of it stays in use, row length `size`. */
+  readonly inverseGram: Float64Array;
+  readonly size: number;
+  readonly weights: Float64Array;
+  readonly rows: number;
+  readonly taps: number;
+  /** Candidates in the order of their columns. */
+  readonly channels: number[];
+}
+
 /** In the order in which channels are lost. */
-export function eliminate({ inverseGram, n, taps, weights, candidates }: EliminateInput): readonly Loss[] {
-  const current = weights.slice();
-  const left = new Set(candidates);
+export function eliminate(input: EliminateInput): readonly Loss[] {
+  const reduced = reduce(input);
+  const { channels } = reduced;
   const losses: Loss[] = [];
-  while (left.size > 0) {
-    let best: { channel: number; error: number; block: Float64Array } | undefined;
-    for (const channel of left) {
-      const block = invertedBlock(inverseGram, n, channel * taps, taps);
-      const error = lossOf(current, n, channel * taps, taps, block);
-      if (best === undefined || error < best.error) best = { channel, error, block };
+  while (channels.length > 0) {
+    let best: { slot: number; error: number; block: Float64Array } | undefined;
+    for (let slot = 0; slot < channels.length; slot++) {
+      const block = invertedBlock(reduced, slot);
+      const error = lossOf(reduced, slot, block);
+      if (best === undefined || error < best.error) best = { slot, error, block };
     }
     if (best === undefined) break;
-    remove(inverseGram, current, n, best.channel * taps, taps, best.block);
-    left.delete(best.channel);
-    losses.push({ channel: best.channel, error: best.error });
+    losses.push({ channel: channels[best.slot] ?? 0, error: best.error });
+    remove(reduced, best.slot, best.block);
   }
   return losses;
 }
 
-/** Inverse of the diagonal block that starts at `start`. */
-function invertedBlock(matrix: Float64Array, n: number, start: number, taps: number): Float64Array {
+function reduce({ inverseGram, n, taps, weights, candidates }: EliminateInput): Reduced {
+  const columns = candidates.flatMap((channel) =>
+    Array.from({ length: taps }, (_, tap) => channel * taps + tap),
+  );
+  const size = columns.length;
+  const rows = weights.length / n;
+  const reducedWeights = new Float64Array(rows * size);
+  columns.forEach((column, i) => {
+    for (let row = 0; row < rows; row++) reducedWeights[row * size + i] = weights[row * n + column] as number;
+  });
+  const square = submatrix(inverseGram, n, columns);
+  return { inverseGram: square, size, weights: reducedWeights, rows, taps, channels: [...candidates] };
+}
+
+/** Inverse of the diagonal block of a slot. */
+function invertedBlock({ inverseGram, size, taps }: Reduced, slot: number): Float64Array {
+  const start = slot * taps;
+  if (taps === 1) return Float64Array.of(1 / (inverseGram[start * size + start] as number));
   const block = new Float64Array(taps * taps);
   for (let i = 0; i < taps; i++) {
-    for (let j = 0; j < taps; j++) block[i * taps + j] = matrix[(start + i) * n + start + j] ?? 0;
+    for (let j = 0; j < taps; j++)
+      block[i * taps + j] = inverseGram[(start + i) * size + start + j] as number;
   }
   return inverse(block, taps);
 }
 
-/** Sum over rows of b' P b, b the row's weights of the channel. */
-function lossOf(weights: Float64Array, n: number, start: number, taps: number, block: Float64Array): number {
+/** Sum over rows of b' P b, b the row's weights of the slot. */
+function lossOf({ weights, size, rows, taps }: Reduced, slot: number, block: Float64Array): number {
   let total = 0;
-  for (let row = 0; row < weights.length; row += n) {
+  for (let row = 0; row < rows; row++) {
+    const start = row * size + slot * taps;
     for (let i = 0; i < taps; i++) {
-      const left = weights[row + start + i] as number;
-      for (let j = 0; j < taps; j++) {
-        total += left * (block[i * taps + j] as number) * (weights[row + start + j] as number);
-      }
+      const left = weights[start + i] as number;
+      for (let j = 0; j < taps; j++)
+        total += left * (block[i * taps + j] as number) * (weights[start + j] as number);
     }
   }
   return total;
 }
 
-/** Takes the channel out: what its columns explained goes to the others as well as they can. */
-function remove(
-  inverseGram: Float64Array,
-  weights: Float64Array,
-  n: number,
-  start: number,
-  taps: number,
-  block: Float64Array,
-): void {
-  // P x rows of the inverse: taps x n.
-  const projected = new Float64Array(taps * n);
+/** Takes a slot out: what its columns explained goes to the others as well as they can; the last slot moves to its place. */
+function remove(reduced: Reduced, slot: number, block: Float64Array): void {
+  const { inverseGram, weights, size, rows, taps, channels } = reduced;
+  const used = channels.length * taps;
+  const start = slot * taps;
+  // P x rows of the inverse: taps x used.
+  const projected = new Float64Array(taps * used);
   for (let i = 0; i < taps; i++) {
     for (let j = 0; j < taps; j++) {
       const factor = block[i * taps + j] as number;
-      const source = (start + j) * n;
-      for (let k = 0; k < n; k++)
-        projected[i * n + k] =
-          (projected[i * n + k] as number) + factor * (inverseGram[source + k] as number);
+      const source = (start + j) * size;
+      for (let k = 0; k < used; k++)
+        projected[i * used + k] =
+          (projected[i * used + k] as number) + factor * (inverseGram[source + k] as number);
     }
   }
-  const subtract = (target: Float64Array, rows: number) => {
-    for (let row = 0; row < rows; row++) {
-      const factors = target.slice(row * n + start, row * n + start + taps);
-      for (let i = 0; i < taps; i++) {
-        const factor = factors[i] as number;
-        if (factor === 0) continue;
-        for (let k = 0; k < n; k++)
-          target[row * n + k] = (target[row * n + k] as number) - factor * (projected[i * n + k] as number);
-      }
+  const subtract = (target: Float64Array, row: number) => {
+    const factors = target.slice(row * size + start, row * size + start + taps);
+    for (let i = 0; i < taps; i++) {
+      const factor = factors[i] as number;
+      if (factor === 0) continue;
+      for (let k = 0; k < used; k++)
+        target[row * size + k] =
+          (target[row * size + k] as number) - factor * (projected[i * used + k] as number);
     }
   };
-  subtract(weights, weights.length / n);
-  subtract(inverseGram, n);
-  // What is gone stays gone, whatever rounding left.
-  for (let i = start; i < start + taps; i++) {
-    for (let k = 0; k < n; k++) {
-      inverseGram[i * n + k] = 0;
-      inverseGram[k * n + i] = 0;
-    }
-    inverseGram[i * n + i] = 1;
-    for (let row = 0; row < weights.length; row += n) weights[row + i] = 0;
-  }
+  for (let row = 0; row < rows; row++) subtract(weights, row);
+  for (let row = 0; row < used; row++) subtract(inverseGram, row);
+  const last = used - taps;
+  for (let row = 0; row < rows; row++)
+    weights.copyWithin(row * size + start, row * size + last, row * size + used);
+  for (let row = 0; row < used; row++)
+    inverseGram.copyWithin(row * size + start, row * size + last, row * size + used);
+  inverseGram.copyWithin(start * size, last * size, last * size + taps * size);
+  channels[slot] = channels.at(-1) ?? 0;
+  channels.pop();
 }

@@ -60,7 +60,7 @@ export function scoreContraction(
     const { taps } = contraction;
     const losses =
       width <= eliminationWidth
-        ? eliminate({ inverseGram: inverted.slice(), n: width, taps, weights: rows, candidates: foreign })
+        ? eliminate({ inverseGram: inverted, n: width, taps, weights: rows, candidates: foreign })
         : energies(gram, width, taps, rows, foreign);
     // What is lost later is worth at least as much as what was lost before it.
     let worth = 0;
