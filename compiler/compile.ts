@@ -29,7 +29,8 @@ import { pixelEnds } from './pixels.ts';
 import { emitPlan, type PlanFiles } from './plan/emitPlan.ts';
 import { receptiveRadius } from './plan/receptiveRadius.ts';
 import type { Budget } from './select/budget.ts';
-import { type SparsifyStep, sparsify } from './sparsify.ts';
+import { sparsify } from './sparsify.ts';
+import type { SparsifyStep } from './sparsifySettings.ts';
 import { narrowWires, wireBytes } from './wire/narrowWires.ts';
 
 export type { CompileStep, DivisionAxis, ScaleChoice, WireChoice } from '../protocol/compileChoices.ts';

@@ -6,11 +6,13 @@ import { elementCount, float32View, type Tensor } from '../graph/tensor.ts';
 import type { Division } from '../runtime/lower/program.ts';
 import { wholeWeights } from '../runtime/weights/blob.ts';
 import { blockNetwork, blockPictures } from '../tests/support/blockNetwork.ts';
+import { analyse } from './analyse.ts';
 import type { Calibration } from './calibrate/calibration.ts';
 import { findContractions, readWeights } from './calibrate/contractions.ts';
 import { openPrefix } from './calibrate/prefix.ts';
 import { openLocalRoom } from './measure/localRoom.ts';
-import { analyse, choose, type SparsifySettings, sparsify, thin } from './sparsify.ts';
+import { choose, sparsify, thin } from './sparsify.ts';
+import type { SparsifySettings } from './sparsifySettings.ts';
 
 const backend = await createHeapBackend();
 const settings: SparsifySettings = { numShards: 2, backend, calibration: blockPictures(256, 64), rows: 4000 };
@@ -165,4 +167,36 @@ test('calibration that cannot be used is refused in a sentence', async () => {
     },
   };
   await expect(analyse(model, { ...settings, calibration: broken })).rejects.toThrow(/finite/);
+});
+
+test('memory does not grow with the samples: what is held fits the bytes that are allowed', async () => {
+  const model = await blockNetwork(backend, 8, 2);
+  const keptBytes = 400_000;
+  const held: number[] = [];
+  for (const samples of [300, 1200]) {
+    const calibration = blockPictures(samples, 50);
+    const analysis = await analyse(model, { ...settings, calibration, keptBytes });
+    const rows = [...analysis.dense.values()].flat();
+    const bytes = rows.reduce((sum, { targets }) => sum + targets.byteLength, 0);
+    expect(bytes).toBeLessThan(1.2 * keptBytes);
+    held.push(analysis.held.samples);
+    let readings = 0;
+    const counted: Calibration = {
+      samples: analysis.held.samples,
+      batches() {
+        readings++;
+        return analysis.held.batches();
+      },
+    };
+    const { model: sparse } = await thin({ ...analysis, held: counted }, choose(analysis, { keep: 0.3 }), {
+      ...settings,
+      keptBytes,
+    });
+    expect(sparse).not.toBe(model);
+    // Nothing had to be computed from the inputs again.
+    expect(readings).toBe(1);
+  }
+  expect(held[0]).toBeGreaterThan(50);
+  expect(held[0]).toBeLessThan(300);
+  expect(held[1]).toBe(held[0]);
 });

@@ -1,9 +1,9 @@
 /**
  * Fits one contraction: for each shard, the weights of its support that come nearest to the target over all rows, drawn
  * towards the old weights by a ridge, the bias with them. Other errors than squares are majorised by squares about what
- * the last sweep made, so that every sweep is a regression with the same matrix and never makes the error larger.
+ * the last sweep made, so that every sweep is a regression with the same matrix; each starts a little beyond the last
+ * (Nesterov), because one alone goes only part of the way.
  */
-
 import { accumulate } from '../calibrate/gram.ts';
 import type { Products } from '../linearAlgebra/products.ts';
 import type { Block } from './blocks.ts';

@@ -1,0 +1,132 @@
+/**
+ * What all budgets of a sparse division share: Gram matrices, owners, what every feature is worth, and what the dense model
+ * makes of the samples that the weights will be adjusted to.
+ */
+import type { Graph, Model } from '../graph/graph.ts';
+import { shapedValues, viewNode } from '../graph/nodeView.ts';
+import { ruleOf } from '../graph/ops/rules.ts';
+import { seededRandom } from '../graph/random.ts';
+import type { Division } from '../runtime/lower/program.ts';
+import { type DenseTargets, denseTargets } from './adjust/denseTargets.ts';
+import { valuesFor } from './adjust/rows.ts';
+import { type Target, targetsOf } from './adjust/targets.ts';
+import { assignOwners, crossingEnergy } from './assign/assignOwners.ts';
+import { energyBlocks } from './assign/energyBlocks.ts';
+import { assertCalibration, type Calibration } from './calibrate/calibration.ts';
+import { type Contraction, findContractions } from './calibrate/contractions.ts';
+import { gramMatrices } from './calibrate/gram.ts';
+import { heldSamples } from './calibrate/heldSamples.ts';
+import { walkBytesPerSample } from './calibrate/walk.ts';
+import { channelClasses } from './divide/channelSpaces.ts';
+import { classGroups, contiguousOwners, divisionByOwners } from './divide/divideChannels.ts';
+import { channelAxes } from './divide/followAxes.ts';
+import { openProducts } from './linearAlgebra/products.ts';
+import { featureSources, type Source } from './select/features.ts';
+import { type Candidate, scoreContraction } from './select/scores.ts';
+import { sensitivities } from './select/sensitivity.ts';
+import { capacitiesOf, type SparsifySettings, sparsifyDefaults } from './sparsifySettings.ts';
+
+export interface Analysis {
+  readonly model: Model;
+  /** Owners as assigned; dense. */
+  readonly division: Division;
+  readonly contractions: readonly Contraction[];
+  readonly sources: ReadonlyMap<Contraction, readonly Source[]>;
+  readonly candidates: readonly Candidate[];
+  /** The samples that the weights are adjusted to, as many as fit, and what the dense model makes of them. */
+  readonly held: Calibration;
+  readonly targets: ReadonlyMap<Contraction, Target>;
+  readonly dense: DenseTargets;
+  /** Weighted energy that crosses before and after assigning, of all there is. */
+  readonly crossing: { readonly before: number; readonly after: number; readonly total: number };
+}
+
+const sensitivityBatch = 32;
+
+/** As many as about 3e11 multiply-accumulates pay for, one run of the model per contraction. */
+function sensitivitySamples(graph: Graph, contractions: number): number {
+  const values = shapedValues(graph);
+  const macs = graph.nodes.reduce(
+    (sum, node) => sum + (ruleOf(node)?.macs?.(viewNode(graph, values, node)) ?? 0),
+    0,
+  );
+  return Math.min(128, Math.max(2, Math.floor(3e11 / Math.max(1, macs * contractions))));
+}
+
+/** `model` is normalised. Throws CALIBRATION_INVALID and BUDGET_INVALID (capacities). */
+export async function analyse(model: Model, settings: SparsifySettings): Promise<Analysis> {
+  const { numShards, calibration, backend, onProgress = () => {} } = settings;
+  const { rows, ridge, restarts, keptBytes, openBatch, seed } = { ...sparsifyDefaults, ...settings };
+  assertCalibration(calibration);
+  const capacities = capacitiesOf(settings);
+  const { graph } = model;
+  const contractions = findContractions(graph);
+  const products = await openProducts(backend);
+  try {
+    const grams = await gramMatrices(contractions, {
+      model,
+      backend,
+      products,
+      calibration,
+      rows,
+      seed,
+      onSamples: (done) => onProgress('calibrate', done, calibration.samples),
+    });
+    const axes = channelAxes(graph, openBatch);
+    const classes = channelClasses(axes, numShards);
+    const start = contiguousOwners(classes, capacities);
+    const contiguous = divisionByOwners(axes, classes, start, numShards);
+    const ratios = await sensitivities({
+      model,
+      division: contiguous,
+      grams,
+      sources: featureSources(graph, contiguous, contractions),
+      calibration: await heldSamples(
+        calibration,
+        settings.sensitivitySamples ?? sensitivitySamples(graph, contractions.length),
+        openBatch ? sensitivityBatch : 1,
+      ),
+      backend,
+      ridge,
+      onContraction: (done, total) => onProgress('weigh', done, total),
+    });
+    const weight = (contraction: Contraction) => ratios.get(contraction) ?? 0;
+    const blocks = energyBlocks(graph, grams, classes, weight);
+    const owners = assignOwners(
+      { numShards, groups: classGroups(classes), blocks },
+      start,
+      restarts,
+      seededRandom(seed),
+    );
+    onProgress('assign', 1, 1);
+    const division = divisionByOwners(axes, classes, owners, numShards);
+    const sources = featureSources(graph, division, contractions);
+    const scores = new Map<string, Candidate>();
+    for (const [index, [contraction, gram]] of [...grams].entries()) {
+      scoreContraction(contraction, gram, { graph, division, sources, ridge, weight }, scores);
+      onProgress('score', index + 1, grams.size);
+    }
+    const targets = targetsOf(graph, contractions);
+    const steps = [...targets].map(([contraction, target]) => valuesFor(contraction, target));
+    const fitting = Math.max(1, Math.floor(keptBytes / Math.max(1, walkBytesPerSample(graph, steps))));
+    const held = await heldSamples(calibration, fitting);
+    const dense = await denseTargets({ model, targets, calibration: held, backend, rows, keptBytes, seed });
+    return {
+      model,
+      division,
+      contractions,
+      sources,
+      held,
+      targets,
+      dense,
+      candidates: [...scores.values()],
+      crossing: {
+        before: crossingEnergy(blocks, start),
+        after: crossingEnergy(blocks, owners),
+        total: blocks.reduce((sum, { energy }) => sum + energy.reduce((a, b) => a + b, 0), 0),
+      },
+    };
+  } finally {
+    await products.release();
+  }
+}
