@@ -1,11 +1,12 @@
 /** Sample inputs that do not fit are refused in a sentence; those that fit come in batches. */
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { batchSize } from '../compiler/calibrate/calibration.ts';
+import { encodePng } from '../eval/rgbImage.ts';
 import type { Model } from '../graph/graph.ts';
-import { float32Tensor } from '../graph/tensor.ts';
+import { float32Tensor, float32View } from '../graph/tensor.ts';
 import { writeNpy } from '../protocol/npy.ts';
 import { calibrationData } from './calibrationData.ts';
 
@@ -51,4 +52,60 @@ test('a file that is no array is refused', async () => {
   const path = join(await mkdtemp(join(tmpdir(), 'starling-calibration-')), 'text.npy');
   await writeFile(path, 'hello');
   await expect(calibrationData(path, modelOf(['N', 2]))).rejects.toHaveProperty('code');
+});
+
+/** Pictures of 6 x 4 pixels, the n-th all of grey level 10 n; and a file that is none. */
+async function pictureFolder(count: number): Promise<string> {
+  const folder = join(await mkdtemp(join(tmpdir(), 'starling-calibration-')), 'pictures');
+  await mkdir(folder);
+  await writeFile(join(folder, 'labels.txt'), 'grey');
+  for (let i = 0; i < count; i++) {
+    const data = new Uint8Array(6 * 4 * 3).fill(10 * i);
+    await writeFile(join(folder, `${i}.png`), encodePng({ width: 6, height: 4, data }));
+  }
+  return folder;
+}
+
+async function firstValues(source: string, prepare: 'unit' | 'symmetric' | 'yolox'): Promise<number[]> {
+  const model = modelOf(['N', 3, 4, 4]);
+  const values: number[] = [];
+  for await (const { x } of (await calibrationData(source, model, { prepare })).batches()) {
+    if (x === undefined) continue;
+    expect(x.dims.slice(1)).toEqual([3, 4, 4]);
+    const data = float32View(x);
+    for (let i = 0; i < data.length; i += 48) values.push(Math.round((data[i] ?? 0) * 1000) / 1000);
+  }
+  return values;
+}
+
+test('pictures of a folder are fitted to the input, in the range that is asked for, all or a part of them', async () => {
+  const folder = await pictureFolder(5);
+  expect(await firstValues(folder, 'unit')).toEqual([0, 0.039, 0.078, 0.118, 0.157]);
+  expect(await firstValues(`${folder}:1/2`, 'symmetric')).toEqual([-1, -0.843, -0.686]);
+  expect(await firstValues(`${folder}:2/2`, 'yolox')).toEqual([10, 30]);
+});
+
+test.each([
+  ['an empty folder', 0, [3, 4, 4], '', /PNG or JPEG/],
+  ['a part without pictures', 1, [3, 4, 4], ':2/2', /part 2 of 2/],
+  ['a part that is none', 1, [3, 4, 4], ':3/2', /FOLDER:1.2/],
+  ['an input that is no picture', 1, [10], '', /\.npy/],
+  ['an input of open size', 1, [3, 'H', 'W'], '', /--shape/],
+])('%s is a clear error', async (_, count, shape, part, message) => {
+  const folder = await pictureFolder(count);
+  await expect(
+    calibrationData(`${folder}${part}`, modelOf(['N', ...shape]), { prepare: 'unit' }),
+  ).rejects.toThrow(message);
+});
+
+test('how pictures become inputs must be said; a given shape closes an open input', async () => {
+  const folder = await pictureFolder(1);
+  await expect(calibrationData(folder, modelOf(['N', 3, 4, 4]))).rejects.toThrow(/--normalise/);
+  const open = modelOf(['N', 3, 'H', 'W']);
+  const { samples } = await calibrationData(folder, open, { prepare: 'unit', shapes: { x: [1, 3, 8, 8] } });
+  expect(samples).toBe(1);
+});
+
+test('a file without samples is refused', async () => {
+  await expect(calibrationData(await arrayFile([0, 2]), modelOf(['N', 2]))).rejects.toThrow(/no sample/);
 });

@@ -1,17 +1,43 @@
-/** Sample inputs for calibration: CIFAR-10's training pictures, or an array in a .npy file. */
+/**
+ * Sample inputs for calibration: a folder of pictures, an array in a .npy file, or CIFAR-10's training pictures. What does
+ * not fit the model is refused here, before anything long begins.
+ */
+import { stat } from 'node:fs/promises';
 import type { Calibration } from '../compiler/calibrate/calibration.ts';
 import { cifar10Input, loadCifar10 } from '../eval/cifar10.ts';
-import type { Model } from '../graph/graph.ts';
+import { openPictureFolder, type Part, wholeFolder } from '../eval/pictureFolder.ts';
+import { type PreparationName, preparationNames, preparations } from '../eval/preparations.ts';
+import type { Dimension, Model } from '../graph/graph.ts';
 import { float32Tensor, float32View } from '../graph/tensor.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import { readNpy } from '../protocol/npy.ts';
 import { readBytes } from './files.ts';
 
 const cifarSamples = 5000;
+/** Elements of one batch, and samples at most. */
+const batchElements = 2 ** 20;
 const batchSamples = 100;
 
-/** Throws CALIBRATION_INVALID where the samples do not fit the model's only input. */
-export async function calibrationData(source: string, model: Model): Promise<Calibration> {
+export interface CalibrationOptions {
+  /** How the pictures of a folder become inputs. */
+  readonly prepare?: PreparationName | undefined;
+  /** Of inputs that the model leaves open. */
+  readonly shapes?: Readonly<Record<string, readonly number[]>>;
+}
+
+/** What is read: samples of one shape, from the first again at every call. */
+interface Samples {
+  readonly count: number;
+  readonly shape: readonly number[];
+  read(): AsyncIterable<Float32Array> | Iterable<Float32Array>;
+}
+
+/** `source`: `cifar10`, a file, a folder, or `FOLDER:1/2` for the first of two interleaved halves. Throws CALIBRATION_INVALID, USAGE. */
+export async function calibrationData(
+  source: string,
+  model: Model,
+  options: CalibrationOptions = {},
+): Promise<Calibration> {
   const [input, ...others] = model.graph.inputs;
   if (input === undefined || others.length > 0) {
     throw new StarlingError(
@@ -19,39 +45,114 @@ export async function calibrationData(source: string, model: Model): Promise<Cal
       `Calibration takes models with one input, and this one has ${others.length + 1}.`,
     );
   }
-  const { dims, values } = source === 'cifar10' ? await cifarPictures() : await arrayFile(source);
-  const shape = (input.shape ?? []).slice(1);
+  const wanted = (options.shapes?.[input.name] ?? input.shape ?? []).slice(1);
+  const samples = await openSamples(source, wanted, options.prepare);
+  const { count, shape } = samples;
   const fits =
-    dims.length === shape.length + 1 &&
-    shape.every((dim, i) => typeof dim !== 'number' || dim === dims[i + 1]);
+    shape.length === wanted.length && wanted.every((dim, i) => typeof dim !== 'number' || dim === shape[i]);
   if (!fits) {
     throw new StarlingError(
       'CALIBRATION_INVALID',
-      `Expected samples of shape [n, ${shape.join(', ')}] for "${input.name}", got [${dims.join(', ')}].`,
+      `Expected samples of shape [n, ${wanted.join(', ')}] for "${input.name}", got [${[count, ...shape].join(', ')}].`,
     );
   }
-  const [samples = 0, ...sample] = dims;
-  const size = sample.reduce((product, dim) => product * dim, 1);
+  if (count === 0) {
+    throw new StarlingError(
+      'CALIBRATION_INVALID',
+      `${source} holds no sample; calibration needs at least one, and some hundreds to be of use.`,
+    );
+  }
+  const size = shape.reduce((product, dim) => product * dim, 1);
+  const perBatch = openBatch(input.shape?.[0])
+    ? Math.max(1, Math.min(batchSamples, Math.floor(batchElements / Math.max(1, size))))
+    : 1;
   return {
-    samples,
-    *batches() {
-      for (let start = 0; start < samples; start += batchSamples) {
-        const count = Math.min(batchSamples, samples - start);
-        const data = values.slice(start * size, (start + count) * size);
-        yield { [input.name]: float32Tensor([count, ...sample], data) };
+    samples: count,
+    async *batches() {
+      let held: Float32Array[] = [];
+      const batch = () => ({ [input.name]: float32Tensor([held.length, ...shape], joined(held, size)) });
+      for await (const sample of samples.read()) {
+        held.push(sample);
+        if (held.length < perBatch) continue;
+        yield batch();
+        held = [];
       }
+      if (held.length > 0) yield batch();
     },
   };
 }
 
-interface Samples {
-  readonly dims: readonly number[];
-  readonly values: Float32Array;
+/** A fixed batch of 1 is opened by the compiler where it can be, but not where the model computes with it. */
+function openBatch(dim: Dimension | undefined): boolean {
+  return typeof dim !== 'number';
+}
+
+function joined(samples: readonly Float32Array[], size: number): Float32Array {
+  const data = new Float32Array(samples.length * size);
+  for (const [i, sample] of samples.entries()) data.set(sample, i * size);
+  return data;
+}
+
+async function openSamples(
+  source: string,
+  shape: readonly Dimension[],
+  prepare: PreparationName | undefined,
+): Promise<Samples> {
+  if (source === 'cifar10') return cifarPictures();
+  const { folder, part } = parsePart(source);
+  const found = await stat(folder).catch(() => undefined);
+  return found?.isDirectory() === true ? folderPictures(folder, part, shape, prepare) : arrayFile(source);
+}
+
+/** Throws USAGE. */
+function parsePart(source: string): { folder: string; part: Part } {
+  const match = /^(.*):(\d+)\/(\d+)$/.exec(source);
+  if (match === null) return { folder: source, part: wholeFolder };
+  const [, folder = '', index, of] = match;
+  const part = { index: Number(index) - 1, of: Number(of) };
+  if (part.index >= 0 && part.index < part.of) return { folder, part };
+  throw new StarlingError('USAGE', `Expected a part of a folder like FOLDER:1/2, got "${source}".`);
+}
+
+/** Throws CALIBRATION_INVALID, USAGE. */
+async function folderPictures(
+  path: string,
+  part: Part,
+  shape: readonly Dimension[],
+  name: PreparationName | undefined,
+): Promise<Samples> {
+  const folder = await openPictureFolder(path, part);
+  const [channels, height, width] = shape;
+  if (shape.length !== 3 || channels !== 3 || typeof height !== 'number' || typeof width !== 'number') {
+    throw new StarlingError(
+      'CALIBRATION_INVALID',
+      `Pictures of a folder fit an input of shape [n, 3, height, width], and this one is [n, ${shape.join(', ')}]; give its size with --shape, or samples in a .npy file.`,
+    );
+  }
+  if (name === undefined) {
+    throw new StarlingError(
+      'USAGE',
+      `How the pictures of ${path} become inputs must be said: --normalise ${preparationNames.join(', ')}.`,
+    );
+  }
+  return {
+    count: folder.count,
+    shape: [3, height, width],
+    async *read() {
+      for await (const image of folder.pictures()) yield preparations[name](image, height, width);
+    },
+  };
 }
 
 async function cifarPictures(): Promise<Samples> {
   const pictures = await loadCifar10('train', cifarSamples);
-  return { dims: [cifarSamples, 3, 32, 32], values: cifar10Input(pictures, 0, cifarSamples) };
+  return {
+    count: cifarSamples,
+    shape: [3, 32, 32],
+    *read() {
+      for (let i = 0; i < cifarSamples; i++) yield cifar10Input(pictures, i, 1);
+    },
+  };
 }
 
 async function arrayFile(path: string): Promise<Samples> {
@@ -62,5 +163,14 @@ async function arrayFile(path: string): Promise<Samples> {
       `${path} is expected to hold float32 samples, got ${array.dataType}.`,
     );
   }
-  return { dims: array.dims, values: float32View(array) };
+  const values = float32View(array);
+  const [count = 0, ...shape] = array.dims;
+  const size = shape.reduce((product, dim) => product * dim, 1);
+  return {
+    count,
+    shape,
+    *read() {
+      for (let i = 0; i < count; i++) yield values.subarray(i * size, (i + 1) * size);
+    },
+  };
 }

@@ -7,13 +7,16 @@ import type {
   WireOptions,
 } from '../compiler/compile.ts';
 import type { Budget } from '../compiler/select/budget.ts';
+import { preparationNames } from '../eval/preparations.ts';
 import type { Model } from '../graph/graph.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import { calibrationData } from './calibrationData.ts';
+import { oneOf } from './evalTasks.ts';
 
 /** For parseArguments. */
 export const exchangeArguments = {
   calibrate: { type: 'string' },
+  normalise: { type: 'string' },
   keep: { type: 'string' },
   bytes: { type: 'string' },
   rounds: { type: 'string' },
@@ -24,6 +27,8 @@ export const exchangeArguments = {
 
 export interface ExchangeValues {
   readonly calibrate?: string | undefined;
+  /** How the pictures of a calibration folder become inputs. */
+  readonly normalise?: string | undefined;
   readonly keep?: string | undefined;
   readonly bytes?: string | undefined;
   readonly rounds?: string | undefined;
@@ -40,6 +45,7 @@ export async function parseExchange(
   values: ExchangeValues,
   numShards: number,
   model: () => Model,
+  shapes: Readonly<Record<string, readonly number[]>> = {},
 ): Promise<(progress: Pick<SparseOptions, 'onProgress'>) => Pick<CompileOptions, 'sparse' | 'wire'>> {
   const budget = parseBudget(values);
   const wire = parseWire(values.wire, values['wire-scale']);
@@ -58,7 +64,15 @@ export async function parseExchange(
     );
   }
   const calibration =
-    values.calibrate === undefined ? undefined : await calibrationData(values.calibrate, model());
+    values.calibrate === undefined
+      ? undefined
+      : await calibrationData(values.calibrate, model(), {
+          prepare:
+            values.normalise === undefined
+              ? undefined
+              : oneOf(preparationNames, values.normalise, '--normalise'),
+          shapes,
+        });
   return (progress) => ({
     wire: { ...wire, ...(calibration === undefined ? {} : { calibration }) },
     ...(calibration === undefined || !thin

@@ -1,4 +1,5 @@
 /** YOLOX: a picture letterboxed for the network, and boxes from its undecoded output (one class per box and score). */
+import { bilinear, samplesOf } from './bilinear.ts';
 import type { Detection } from './boxes.ts';
 import type { RgbImage } from './rgbImage.ts';
 
@@ -25,29 +26,6 @@ export function letterbox(image: RgbImage, size: number): { planes: Float32Array
     }
   }
   return { planes, scale };
-}
-
-interface Sample {
-  readonly first: number;
-  readonly second: number;
-  /** Weight of the second. */
-  readonly weight: number;
-}
-
-/** Pixel centres lie at halves; beyond the edge the last pixel repeats. No smoothing when reducing, as the network was trained. */
-function samplesOf(from: number, to: number): Sample[] {
-  return Array.from({ length: to }, (_, i) => {
-    const position = Math.min(from - 1, Math.max(0, ((i + 0.5) * from) / to - 0.5));
-    const first = Math.floor(position);
-    return { first, second: Math.min(from - 1, first + 1), weight: position - first };
-  });
-}
-
-function bilinear({ width, data }: RgbImage, row: Sample, column: Sample, channel: number): number {
-  const at = (y: number, x: number) => data[(y * width + x) * 3 + channel] ?? 0;
-  const between = (y: number) =>
-    at(y, column.first) * (1 - column.weight) + at(y, column.second) * column.weight;
-  return between(row.first) * (1 - row.weight) + between(row.second) * row.weight;
 }
 
 /**

@@ -1,11 +1,11 @@
 /** `starling compile`: an ONNX model to a plan for some number of shards. */
 import { basename, join } from 'node:path';
-import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { type CompileStep, compileModel, type DivisionAxis } from '../../compiler/compile.ts';
 import { loadModel } from '../../graph/load.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { limits } from '../../protocol/limits.ts';
 import { localLink } from '../../runtime/predict/costModel.ts';
+import { chooseBackend } from '../backendOption.ts';
 import { type Command, parseArguments, required } from '../command.ts';
 import { exchangeArguments, parseExchange } from '../exchangeOptions.ts';
 import { readBytes, siblingReader, writeBytes } from '../files.ts';
@@ -49,7 +49,7 @@ export const compile: Command = {
   name: 'compile',
   summary: 'Divide an ONNX model into shards: writes a plan.',
   usage:
-    'MODEL --shards N --out DIR [--axis channels|rows|auto] [--link 20mbit,3ms] [--devices 1,1] [--calibrate cifar10|FILE.npy] [--keep 0.2] [--bytes B] [--rounds M] [--capacity 3,1] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
+    'MODEL --shards N --out DIR [--axis channels|rows|auto] [--link 20mbit,3ms] [--devices 1,1] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--keep 0.2] [--bytes B] [--rounds M] [--capacity 3,1] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
   async run(args, terminal) {
     const { values, positionals } = parseArguments(
       args,
@@ -57,6 +57,7 @@ export const compile: Command = {
         shards: { type: 'string' },
         out: { type: 'string' },
         axis: { type: 'string', default: 'channels' },
+        backend: { type: 'string', default: 'auto' },
         shape: { type: 'string', multiple: true, default: [] },
         name: { type: 'string' },
         link: { type: 'string' },
@@ -71,12 +72,14 @@ export const compile: Command = {
     const numShards = parseShards(required(values.shards, '--shards'));
     const bytes = await readBytes(path, 'MODEL_NOT_FOUND');
     const progress = createProgress({ label: 'Compiling', stream: terminal.stderr });
-    const exchange = await parseExchange(values, numShards, () => loadModel(bytes, siblingReader(path)));
+    const shapes = parseShapes(values.shape);
+    const load = () => loadModel(bytes, siblingReader(path));
+    const exchange = await parseExchange(values, numShards, load, shapes);
     const { plan, files } = await compileModel(bytes, {
       name: values.name ?? basename(path, '.onnx'),
       numShards,
       axis: parseAxis(values.axis),
-      shapes: parseShapes(values.shape),
+      shapes,
       cost: {
         link: values.link === undefined ? localLink : parseLink(values.link),
         devices: parseDevices(values.devices ?? '1', numShards),
@@ -84,7 +87,8 @@ export const compile: Command = {
       ...(values.pixels === undefined ? {} : { pixels: parsePixels(values.pixels, values) }),
       external: siblingReader(path),
       ...exchange({ onProgress: (step, done, total) => progress.update(done, total, step) }),
-      backend: await createHeapBackend(),
+      // Calibration is many inferences; without it WASM starts sooner.
+      backend: await chooseBackend(values.calibrate === undefined ? 'wasm' : values.backend),
       onStep: (step) => progress.update(steps.indexOf(step) + 1, steps.length, step),
     });
     for (const [name, content] of files) await writeBytes(join(out, name), content);
