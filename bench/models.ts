@@ -1,8 +1,10 @@
 /** The networks that are measured, at the sizes that are measured. */
 import { createHeapBackend } from '../backends/ortHeap.ts';
 import { normalisations } from '../eval/normalisations.ts';
+import { loadModel } from '../graph/load.ts';
 import { saveModel } from '../graph/save.ts';
 import type { PixelOptions } from '../protocol/compileChoices.ts';
+import { withLivelyWeights } from '../tests/support/livelyWeights.ts';
 import { resnet50Model } from '../tests/support/resnet50.ts';
 import { readSharedModel } from '../tests/support/shared.ts';
 
@@ -54,10 +56,14 @@ export const benchModels: readonly BenchModel[] = [
     { name: 'input', dims: [1, 3, 360, 480] },
     { input: { scale: 1, mean, std }, output: { classes: true } },
   ),
-  shared(
-    'deit-tiny',
-    'deit-tiny-random-weights.onnx',
-    { name: 'input', dims: [1, 3, 224, 224] },
-    { input: imagenet },
-  ),
+  {
+    ...shared(
+      'deit-tiny',
+      'deit-tiny-random-weights.onnx',
+      { name: 'input', dims: [1, 3, 224, 224] },
+      { input: imagenet },
+    ),
+    bytes: async () =>
+      saveModel(withLivelyWeights(loadModel(readSharedModel('deit-tiny-random-weights.onnx')))).bytes,
+  },
 ];
