@@ -8,7 +8,7 @@ import { type ExchangeCost, exchangeMs, median, rounded, type Spread, spreadOf }
 import { watchOthers } from './machine.ts';
 import type { PageRun } from './page/benchPage.ts';
 import type { Traffic } from './plans.ts';
-import { type Scenario, targets, titleOf } from './scenarios.ts';
+import { megabitsOf, type Scenario, targets, titleOf } from './scenarios.ts';
 import type { Subject } from './subject.ts';
 
 export interface MeasureOptions {
@@ -46,6 +46,8 @@ export interface ScenarioResult extends Spread {
   readonly devices: readonly DeviceBreakdown[];
   /** The median noted run. */
   readonly timeline: RunTimeline | null;
+  /** What the cost model says of it, and how far off it is: predicted over measured. */
+  readonly predicted: { readonly ms: number; readonly ratio: number } | null;
   /** Median time over that of the plain session. */
   readonly toPlain: number | null;
   readonly target: number | null;
@@ -147,6 +149,7 @@ function resultOf(
     whole,
     devices,
     timeline: [...timelines].sort((a, b) => a.totalMs - b.totalMs)[timelines.length >> 1] ?? null,
+    predicted: predictionOf(subject, spread.medianMs),
     toPlain: null,
     target: targets[scenario.kind] ?? null,
     bound:
@@ -154,6 +157,14 @@ function resultOf(
         ? boundOf(spread.medianMs, devices, traffic, costs.get(scenario.link) ?? [])
         : null,
   };
+}
+
+function predictionOf({ scenario, plan }: Subject, medianMs: number): ScenarioResult['predicted'] {
+  if (plan === null || (scenario.kind !== 'one-tab' && scenario.kind !== 'two-tabs')) return null;
+  const ms = plan.predictedMs(
+    scenario.kind === 'one-tab' ? 'one device' : { megabits: megabitsOf(scenario) },
+  );
+  return { ms: rounded(ms), ratio: rounded(ms / medianMs, 3) };
 }
 
 function boundOf(

@@ -13,6 +13,7 @@ import { lower } from '../runtime/lower/lower.ts';
 import type { RoomProgram } from '../runtime/lower/program.ts';
 import { openPlan } from '../runtime/plan.ts';
 import { type LinkCost, localLink, referenceDevice } from '../runtime/predict/costModel.ts';
+import { simulate } from '../runtime/predict/simulate.ts';
 import type { BenchModel } from './models.ts';
 import type { PageModel } from './page/benchPage.ts';
 
@@ -30,6 +31,8 @@ export interface Traffic {
 export interface BenchPlan {
   readonly url: string;
   readonly traffic: Traffic;
+  /** What the cost model says of a run of one device with all shards, or of one shard a device over a link. */
+  predictedMs(over: 'one device' | { readonly megabits: number | null }): number;
 }
 
 export class BenchPlans {
@@ -93,7 +96,7 @@ export class BenchPlans {
     numShards: number,
     megabits: number | null = null,
   ): Promise<BenchPlan> {
-    const link = axis === 'auto' && megabits !== null ? shapedLink(megabits) : localLink;
+    const link = axis === 'auto' ? linkOf(megabits) : localLink;
     const path = `${model.id}/${axis}-${numShards}${link === localLink ? '' : `-${megabits}mbit`}`;
     const known = this.#plans.get(path) ?? this.#compile(model, axis, numShards, path, link);
     this.#plans.set(path, known);
@@ -119,16 +122,27 @@ export class BenchPlans {
     });
     for (const [file, bytes] of files) await this.#write(`${path}/${file}`, bytes);
     const { model: lowered, division } = await openPlan(async (file) => files.get(file) ?? new Uint8Array());
-    const placement = Array.from({ length: numShards }, (_, shard) => [shard]);
+    const shards = Array.from({ length: numShards }, (_, shard) => shard);
+    const alone = lower(lowered.graph, division, [shards]);
+    const apart = lower(
+      lowered.graph,
+      division,
+      shards.map((shard) => [shard]),
+    );
+    const predicted = (room: RoomProgram, link: LinkCost) =>
+      simulate(room, { devices: [referenceDevice], link, host: 0 }).totalMs;
     return {
       url: `/${path}/plan.json`,
-      traffic: trafficOf(lower(lowered.graph, division, placement)),
+      traffic: trafficOf(apart),
+      predictedMs: (over) =>
+        over === 'one device' ? predicted(alone, localLink) : predicted(apart, linkOf(over.megabits)),
     };
   }
 }
 
 /** A token bucket delays nothing; what it costs beside its bytes is what two tabs of one machine cost. */
-function shapedLink(megabits: number): LinkCost {
+function linkOf(megabits: number | null): LinkCost {
+  if (megabits === null) return localLink;
   return { ...localLink, bytesPerMs: Math.min(localLink.bytesPerMs, megabits * 125) };
 }
 

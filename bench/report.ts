@@ -32,6 +32,7 @@ export function scenariosTable(title: string, results: readonly ScenarioResult[]
       'p10-p90',
       'x plain',
       'target',
+      'predicted',
       'host compute',
       'host wait',
       'slowest compute',
@@ -42,7 +43,7 @@ export function scenariosTable(title: string, results: readonly ScenarioResult[]
       'others',
     ],
     ...results.map((result) => {
-      const { whole, stats, traffic, target, devices, othersCores, bound } = result;
+      const { whole, stats, traffic, target, devices, othersCores, bound, predicted } = result;
       const slowest = Math.max(...devices.map(({ computeMs }) => computeMs));
       return [
         whole === null ? result.title : `${result.title} (one session each: ${whole.medianMs} ms)`,
@@ -51,6 +52,7 @@ export function scenariosTable(title: string, results: readonly ScenarioResult[]
         `${result.p10Ms.toFixed(1)}-${result.p90Ms.toFixed(1)}`,
         whole === null ? ratio(result.toPlain) : `${ratio(whole.ratio)} of one`,
         target === null ? none : `<= ${target}`,
+        predicted === null ? none : `${predicted.ms.toFixed(0)} (${ratio(predicted.ratio)})`,
         stats === null ? none : stats.computeMs.toFixed(1),
         stats === null ? none : stats.waitMs.toFixed(1),
         devices.length === 0 ? none : slowest.toFixed(1),

@@ -56,3 +56,8 @@ export function titleOf(scenario: Scenario): string {
   if (scenario.kind === 'stages') return `stages of 2 devices by ${axis}, one Worker`;
   return `two tabs by ${axis}, ${scenario.link}`;
 }
+
+/** Of the link that a scenario uses; null is unshaped, or none. */
+export function megabitsOf(scenario: Scenario): number | null {
+  return scenario.kind === 'two-tabs' ? (benchLinks[scenario.link] ?? null) : null;
+}

@@ -3,7 +3,7 @@ import type { Browser, Page } from '@playwright/test';
 import type { BenchModel } from './models.ts';
 import type { PageModel, PageRun } from './page/benchPage.ts';
 import type { BenchPlan } from './plans.ts';
-import { benchLinks, type Scenario, titleOf } from './scenarios.ts';
+import { megabitsOf, type Scenario, titleOf } from './scenarios.ts';
 import type { BenchSite } from './site.ts';
 import type { SlowLink } from './slowLink.ts';
 
@@ -132,10 +132,6 @@ export async function openSubjects(
 function secondsOnLink(scenario: Scenario, { traffic }: BenchPlan): number {
   const megabits = megabitsOf(scenario);
   return megabits === null ? 0 : (traffic.exchangedBytes * 8) / 2 / (megabits * 1e6);
-}
-
-function megabitsOf(scenario: Scenario): number | null {
-  return scenario.kind === 'two-tabs' ? (benchLinks[scenario.link] ?? null) : null;
 }
 
 function load(page: Page, model: PageModel, plan: BenchPlan): Promise<number> {
