@@ -84,6 +84,18 @@ export function toIndices(ranges: Ranges): number[] {
   return indices;
 }
 
+/** The first `count` indices. */
+export function take(ranges: Ranges, count: number): Ranges {
+  const result: Range[] = [];
+  let left = count;
+  for (const [start, end] of ranges) {
+    if (left <= 0) break;
+    result.push([start, Math.min(end, start + left)]);
+    left -= end - start;
+  }
+  return result;
+}
+
 /** Where the elements of `inner` lie within the dense array of the elements of `outer`. */
 export function positionsWithin(outer: Ranges, inner: Ranges): Ranges {
   const result: Range[] = [];

@@ -3,10 +3,14 @@
  * itself, what it receives from others and what the host must feed it. Emits nothing.
  */
 import type { Need } from '../../graph/ops/rule.ts';
-import { intersect, noRanges, type Ranges, range, subtract, union } from '../../graph/ranges.ts';
+import { intersect, noRanges, type Ranges, range, size, subtract, take, union } from '../../graph/ranges.ts';
+import { byteCount } from '../../graph/tensor.ts';
 import type { Levels } from './levels.ts';
 import type { Placement } from './program.ts';
 import { type NodeFacts, type RoomGraph, type Want, wantKey } from './roomGraph.ts';
+
+/** A device's part of an output below this is one message to the host, in one piece. */
+const halvedBytes = 1 << 16;
 
 /** Ranges of a value that one device sends another. */
 export type Sent = ReadonlyMap<string, Ranges>;
@@ -101,10 +105,21 @@ export class Demands {
       this.#want(home, name, 'whole', 0);
       return;
     }
+    const length = this.#room.shape(name)[sharding.axis] ?? 1;
     this.#placement.forEach((_, device) => {
       const ranges = this.owned(device, name);
-      if (ranges.length > 0) this.#want(device, name, { axis: sharding.axis, ranges });
+      if (ranges.length === 0) return;
+      this.#want(device, name, { axis: sharding.axis, ranges });
+      if (this.#sendFirst !== undefined && this.#bytesOf(name) * (size(ranges) / length) >= halvedBytes) {
+        // The first half is on its way to the host while the second is made.
+        this.#early[device]?.set(name, take(ranges, size(ranges) >> 1));
+      }
     });
+  }
+
+  #bytesOf(value: string): number {
+    const { dataType = 'float32' } = this.#room.values.get(value) ?? {};
+    return dataType === 'string' ? 0 : byteCount(dataType, this.#room.shape(value));
   }
 
   #want(device: number, value: string, need: Need, reader?: number): void {

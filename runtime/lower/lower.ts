@@ -51,7 +51,7 @@ export function homeOf(placement: Placement): number {
   return placement.findIndex((shards) => shards.includes(0));
 }
 
-/** Parts of owned outputs from their owners; any other output whole from the home device. */
+/** Parts of owned outputs from their owners, as they make them; any other output whole from the home device. */
 function collectResults(
   room: RoomGraph,
   demands: Demands,
@@ -74,8 +74,9 @@ function collectResults(
     if (sharding === undefined) add(name, home, null);
     else {
       placement.forEach((_, device) => {
-        const ranges = demands.owned(device, name);
-        if (ranges.length > 0) add(name, device, { axis: sharding.axis, ranges });
+        for (const { part } of demands.produced(device, name)) {
+          if (part !== 'whole') add(name, device, { axis: part.axis, ranges: part.ranges });
+        }
       });
     }
   }
@@ -112,6 +113,8 @@ function assemble(
     const sends = transfers.filter(({ from }) => from === device);
     const given = results.filter((result) => result.device === device);
     const sent = new Set(sends.map(({ sourceName }) => sourceName));
+    const last = new Map(given.map(({ output, name }) => [output, name]));
+    const early = given.filter(({ output, name }) => last.get(output) !== name).map(({ name }) => name);
     return {
       device,
       shards: placement[device] ?? [],
@@ -119,7 +122,7 @@ function assemble(
         {
           nodes: builder.nodes,
           levels: builder.nodeLevels,
-          sent,
+          hurried: new Set([...sent, ...early]),
           wanted: new Set([...sent, ...given.map(({ name }) => name)]),
         },
         (node) => builder.reads(node),

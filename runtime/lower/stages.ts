@@ -5,8 +5,8 @@ import type { Stage } from './program.ts';
 export interface DeviceNodes {
   readonly nodes: readonly Node[];
   readonly levels: ReadonlyMap<Node, number>;
-  /** Local names that are sent to other devices. */
-  readonly sent: ReadonlySet<string>;
+  /** Local names that are sent to other devices, and parts of outputs that leave before the rest of them is made. */
+  readonly hurried: ReadonlySet<string>;
   /** Local names that are read from outside: sent, or results for the host. */
   readonly wanted: ReadonlySet<string>;
 }
@@ -30,7 +30,7 @@ export function stagesOf(device: DeviceNodes, readsOf: (node: Node) => readonly 
       }
     }
   };
-  for (const name of device.sent) {
+  for (const name of device.hurried) {
     const maker = makers.get(name);
     if (maker !== undefined) hurry(maker);
   }
