@@ -32,16 +32,31 @@ export interface Compared {
   /** 1 - true throughput of the setting joint ended at / the best; of what it served in fact. */
   readonly regret: number;
   readonly servedRegret: number;
-  /** Throughput of joint within the objective / the highest of batching, instances and Clipper. */
+  /** Mean throughput of joint within the objective / the highest of batching, instances and Clipper. */
   readonly jointOverBest: number;
+  /** Standard error of that ratio, from the runs of each policy. */
+  readonly jointOverBestError: number;
 }
 
-export async function compare(curveCase: CurveCase, p95Ms: number, seed: number): Promise<Compared> {
+/** `seeds` runs of each policy; what is told of a policy beside its mean throughput is of its first run. */
+export async function compare(
+  curveCase: CurveCase,
+  p95Ms: number,
+  seeds: readonly number[],
+): Promise<Compared> {
   const { curve, limits, name } = curveCase;
   const settings = allSettings(curve, limits, compareNoise);
   const best = bestSetting(settings, p95Ms);
   const results = {} as Record<PolicyName, PolicyResult>;
-  for (const policy of policies) results[policy] = await measurePolicy(curveCase, p95Ms, policy, seed);
+  const within = {} as Record<PolicyName, Estimate>;
+  for (const policy of policies) {
+    const runs: PolicyResult[] = [];
+    for (const seed of seeds) runs.push(await measurePolicy(curveCase, p95Ms, policy, seed));
+    const [first] = runs;
+    if (first === undefined) throw new Error('Expected one seed at least.');
+    within[policy] = estimate(runs.map(({ throughputWithin }) => throughputWithin));
+    results[policy] = { ...first, throughputWithin: within[policy].mean };
+  }
   const single = (knob: 'batch' | 'instances') =>
     bestSetting(
       settings.filter(({ setting }) => setting[knob] === 1 && setting.threads === limits.threads[0]),
@@ -51,7 +66,10 @@ export async function compare(curveCase: CurveCase, p95Ms: number, seed: number)
   const ratio = byInstances.throughput / byBatch.throughput;
   const joint = results.joint;
   const { instances, batch } = results.profiled.setting;
-  const others = [results.batching, results.instances, results.clipper].map((r) => r.throughputWithin);
+  const other = [within.batching, within.instances, within.clipper].reduce((a, b) =>
+    a.mean >= b.mean ? a : b,
+  );
+  const jointOverBest = within.joint.mean / other.mean;
   return {
     name,
     p95Ms,
@@ -61,8 +79,22 @@ export async function compare(curveCase: CurveCase, p95Ms: number, seed: number)
     policies: results,
     regret: 1 - trueSetting(curve, joint.setting, compareNoise).throughput / best.throughput,
     servedRegret: 1 - joint.throughputWithin / best.throughput,
-    jointOverBest: joint.throughputWithin / Math.max(...others),
+    jointOverBest,
+    jointOverBestError:
+      jointOverBest * Math.hypot(within.joint.error / within.joint.mean, other.error / other.mean),
   };
+}
+
+interface Estimate {
+  readonly mean: number;
+  /** Standard error; 0 with a single value. */
+  readonly error: number;
+}
+
+function estimate(values: readonly number[]): Estimate {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return { mean, error: Math.sqrt(squares / Math.max(1, values.length - 1) / values.length) };
 }
 
 async function measurePolicy(

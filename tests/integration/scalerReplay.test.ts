@@ -48,7 +48,7 @@ describe('on latency curves', () => {
   ] as const)('joint on %s loses at most 5 %% to an exhaustive search', async (name, objective) => {
     const curveCase = curveCases().find((one) => one.name === name);
     if (curveCase === undefined) throw new Error(`No curve ${name}.`);
-    const result = await compare(curveCase, curveCase.objectives[objective] ?? 0, 1);
+    const result = await compare(curveCase, curveCase.objectives[objective] ?? 0, [1]);
     expect(result.regret).toBeLessThanOrEqual(0.05);
     expect(result.jointOverBest).toBeGreaterThan(0.97);
     expect(result.policies.joint.violations).toBeLessThan(0.02);

@@ -4,7 +4,7 @@
  */
 import { limits } from '../../protocol/limits.ts';
 import type { Measurements } from './measurements.ts';
-import { bandStart, type PolicyContext } from './policyContext.ts';
+import { bandStart, type PolicyContext, worthwhileGain } from './policyContext.ts';
 import { type Search, type Setting, settingText } from './setting.ts';
 
 /** Medians that differ by less are noise. */
@@ -56,7 +56,7 @@ export function* hold(context: PolicyContext, setting: Setting, retry: RetryInte
     }
     if (windows >= retry.windows) {
       retry.lengthen();
-      if (measurements.forgetNearestMiss(limitMs, report.throughput)) return;
+      if (measurements.forgetNearestMiss(limitMs, worthwhileGain * report.throughput)) return;
       windows = 0;
     }
   }

@@ -26,26 +26,42 @@ const hope = 0.75;
 const mostWindows = 40;
 
 export function* searchJoint(context: PolicyContext): Search<Setting> {
-  const { measurements, limits } = context;
+  const { limits } = context;
   const threads = defaultThreads(limits);
   const { approach }: Profile = yield* profile(context);
   const searches = [
     () => searchBatch(context, { instances: 1, threads }),
     () => searchInstances(context, threads),
   ];
-  for (const search of approach === 'batching' ? searches : searches.toReversed()) yield* search();
+  const singles: Setting[] = [];
+  for (const search of approach === 'batching' ? searches : searches.toReversed())
+    singles.push(yield* search());
   yield* searchBoth(context, threads);
   for (const other of limits.threads.slice(1)) {
     const one = { batch: 1, instances: 1, threads: other };
     yield* knownOrMeasured(context, one, `Trying instances of ${other} threads.`);
     yield* searchBoth(context, other);
   }
-  const target = searchMargin * context.objective.p95Ms;
-  const best =
-    measurements.bestWithin(target) ??
-    measurements.bestWithin(context.objective.p95Ms) ??
-    measurements.fastest();
-  return best?.setting ?? { batch: 1, instances: 1, threads };
+  return chosen(context, singles) ?? { batch: 1, instances: 1, threads };
+}
+
+/**
+ * The highest throughput within the objective, or else what comes nearest. Both knobs only where that is more than
+ * noise: of many settings that are equally good, the one that was measured best was lucky.
+ */
+function chosen(
+  { measurements, objective }: PolicyContext,
+  singles: readonly Setting[],
+): Setting | undefined {
+  const limitMs = objective.p95Ms;
+  const best = measurements.bestWithin(searchMargin * limitMs) ?? measurements.bestWithin(limitMs);
+  if (best === undefined) return measurements.fastest()?.setting;
+  const single = singles
+    .map((setting) => measurements.known(setting))
+    .filter((point) => point !== undefined && point.p95Ms <= limitMs)
+    .reduce((a, b) => ((a?.throughput ?? 0) >= (b?.throughput ?? 0) ? a : b), undefined);
+  const isNoise = single !== undefined && best.throughput < worthwhileGain * single.throughput;
+  return isNoise ? single.setting : best.setting;
 }
 
 /** Both knobs, with so many threads per instance. */
