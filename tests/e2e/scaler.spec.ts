@@ -164,3 +164,19 @@ test('runs that are called off, late or too many have an error of their own', as
   expect(codes.all).toHaveLength(300);
   expect(new Set(codes.all)).toEqual(new Set(['OVERLOADED with a wait', 'an answer']));
 });
+
+test('a stream of requests on the page shows what the scaler does, over time', async ({ context }) => {
+  const page = await openTab(context, site, 'scaled-panel');
+  const panel = page.locator('#requests');
+  await panel.getByLabel('95 of 100 within (ms)').fill('2000');
+  await panel.getByLabel('Requests at once').fill('8');
+  await panel.getByRole('button', { name: 'Start' }).click();
+  const figure = (name: string) => panel.locator(`[data-figure="${name}"] dd`);
+  await expect(figure('p95')).toHaveText(/^[\d.]+ ms$/, { timeout: 30_000 });
+  await expect(figure('throughput')).not.toHaveText('0.0');
+  await expect(panel.locator('#scaler-decision')).not.toBeEmpty();
+  await expect(panel.locator('.chart canvas')).toHaveCount(3);
+  await panel.getByRole('button', { name: 'Stop' }).click();
+  await expect.poll(async () => (await stats(page))?.batchesInFlight).toBe(0);
+  await expect(page.locator('#messages')).toBeEmpty();
+});

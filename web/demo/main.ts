@@ -3,7 +3,7 @@
 import './style.css';
 import { StarlingError } from '../../protocol/errors.ts';
 import { systemClock } from '../clock.ts';
-import { joinRoom, type Room, type RoomEvent, type Session } from '../index.ts';
+import { joinRoom, type LoadOptions, type Room, type RoomEvent, type Session } from '../index.ts';
 import { WorkerRestarts } from '../workerRestarts.ts';
 import { privateRoom, readAddress, roomAddress } from './address.ts';
 import { byId } from './createElement.ts';
@@ -11,6 +11,7 @@ import { createDevicesPanel } from './devicesPanel.ts';
 import { createMessages } from './messages.ts';
 import { createModelPanel } from './modelPanel.ts';
 import { showNotices } from './notices.ts';
+import { createRequestsPanel } from './requests/requestsPanel.ts';
 import { showRoomPanel } from './roomPanel.ts';
 import { createWorkspace } from './workspace.ts';
 
@@ -29,6 +30,8 @@ const messages = createMessages(byId('messages'));
 const devicesPanel = createDevicesPanel(byId('devices'));
 
 let current: Membership;
+/** The session is of a model that a person brought, which no server has. */
+let ownModel = false;
 const workerRestarts = new WorkerRestarts(systemClock);
 const modelPanel = createModelPanel(byId('model'), {
   messages,
@@ -37,8 +40,12 @@ const modelPanel = createModelPanel(byId('model'), {
     workspace.reset();
     byId('workspace').hidden = true;
   },
-  onSession: (session) => take({ room: current.room, session }),
+  onSession(session) {
+    ownModel = true;
+    take({ room: current.room, session });
+  },
   onClose(replaced) {
+    ownModel = false;
     byId('workspace').hidden = false;
     if (replaced)
       take({ room: current.room, session: current.room.then((joined) => joined.load(address.plan)) });
@@ -48,6 +55,14 @@ const workspace = createWorkspace(byId('workspace'), {
   messages,
   session: () => current.session,
   claim: (file) => modelPanel.take(file),
+});
+createRequestsPanel(byId('requests'), {
+  load(slo) {
+    const session = loadAgain({ slo });
+    take({ room: current.room, session });
+    return session;
+  },
+  onError: (thrown) => messages.error(thrown),
 });
 showRoomPanel(byId('room'), {
   room: address.room,
@@ -80,6 +95,13 @@ function enter(): void {
   room.then(showRoom, (thrown: unknown) =>
     showNotices(byId('notices'), surroundings, `nothing: ${StarlingError.from(thrown, 'INTERNAL').message}`),
   );
+}
+
+/** What the room runs now, with other wishes. */
+async function loadAgain(options: LoadOptions): Promise<Session> {
+  const { room, session } = current;
+  const { sha256 } = (await session).plan;
+  return (await room).load(ownModel ? { sha256 } : address.plan, options);
 }
 
 function take(next: Membership): void {

@@ -17,6 +17,11 @@ export class PoolFitter {
     this.#onFitted = onFitted;
   }
 
+  /** What is wanted is not there yet. */
+  get busy(): boolean {
+    return this.#busy;
+  }
+
   fit({ instances, threads }: Wanted): void {
     this.#wanted = { instances, threads };
     if (!this.#busy && !same(this.#wanted, this.#fitted)) void this.#resize();

@@ -88,9 +88,9 @@ export class Steering {
     return this.#era;
   }
 
-  /** False for a batch of an earlier era, and while the instances warm up. */
+  /** False for a batch of an earlier era, and while instances are made or warm up. */
   counts(era: number): boolean {
-    return era === this.#era && this.#window.counts;
+    return era === this.#era && !this.#fitter.busy && this.#window.counts;
   }
 
   get windows(): { readonly decided: number; readonly missed: number } {
@@ -105,7 +105,8 @@ export class Steering {
 
   /** A batch that was started in `era` was answered. */
   add(batch: ServedBatch, era: number): void {
-    if (era !== this.#era || this.#closed) return;
+    // Making instances takes time from those that serve: what is measured meanwhile says nothing of either.
+    if (era !== this.#era || this.#closed || this.#fitter.busy) return;
     const now = this.#options.clock.now();
     const { p95Ms } = this.#context.objective;
     const wasSetBack = now < this.#lastAt || !(batch.serviceMs >= 0);
