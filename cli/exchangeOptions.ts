@@ -10,6 +10,7 @@ import type { Budget } from '../compiler/select/budget.ts';
 import { preparationNames } from '../eval/preparations.ts';
 import type { Model } from '../graph/graph.ts';
 import { StarlingError } from '../protocol/errors.ts';
+import type { LinkCost } from '../runtime/predict/costModel.ts';
 import { calibrationData } from './calibrationData.ts';
 import { oneOf } from './evalTasks.ts';
 
@@ -20,6 +21,7 @@ export const exchangeArguments = {
   keep: { type: 'string' },
   bytes: { type: 'string' },
   rounds: { type: 'string' },
+  within: { type: 'string' },
   capacity: { type: 'string' },
   wire: { type: 'string', default: 'float32' },
   'wire-scale': { type: 'string', default: 'feature' },
@@ -32,6 +34,7 @@ export interface ExchangeValues {
   readonly keep?: string | undefined;
   readonly bytes?: string | undefined;
   readonly rounds?: string | undefined;
+  readonly within?: string | undefined;
   readonly capacity?: string | undefined;
   readonly wire: string;
   readonly 'wire-scale': string;
@@ -44,10 +47,11 @@ const scaleChoices: readonly string[] = ['feature', 'tensor'] satisfies readonly
 export async function parseExchange(
   values: ExchangeValues,
   numShards: number,
+  link: LinkCost,
   model: () => Model,
   shapes: Readonly<Record<string, readonly number[]>> = {},
 ): Promise<(progress: Pick<SparseOptions, 'onProgress'>) => Pick<CompileOptions, 'sparse' | 'wire'>> {
-  const budget = parseBudget(values);
+  const budget = { ...parseBudget(values), ...parseWithin(values.within, numShards, link) };
   const wire = parseWire(values.wire, values['wire-scale']);
   const capacities = values.capacity === undefined ? undefined : parseCapacities(values.capacity, numShards);
   const thin = Object.keys(budget).length > 0;
@@ -55,12 +59,15 @@ export async function parseExchange(
     if (thin) throw missing('A thinned exchange', 'sample inputs (--calibrate)');
     if (wire.type === 'uint8') throw missing('A wire type of uint8', 'sample inputs (--calibrate)');
   } else if (!thin && wire.type !== 'uint8') {
-    throw missing('Sample inputs', 'a budget (--keep, --bytes or --rounds) or --wire uint8 to be of use');
+    throw missing(
+      'Sample inputs',
+      'a budget (--keep, --bytes, --rounds or --within) or --wire uint8 to be of use',
+    );
   }
   if (capacities !== undefined && !thin) {
     throw missing(
       '--capacity',
-      'a budget (--keep, --bytes or --rounds): it deals out the channels of a thinned exchange',
+      'a budget (--keep, --bytes, --rounds or --within): it deals out the channels of a thinned exchange',
     );
   }
   const calibration =
@@ -99,6 +106,22 @@ function parseBudget(values: ExchangeValues): Budget {
     throw new StarlingError('USAGE', `Expected ${expected} for --${name}, got "${text}".`);
   });
   return Object.fromEntries(entries);
+}
+
+/** `40ms`: what all exchanges of a run may take on the link. Throws USAGE. */
+function parseWithin(text: string | undefined, numShards: number, link: LinkCost): Pick<Budget, 'latency'> {
+  if (text === undefined) return {};
+  const [, digits] = /^(\d+(?:\.\d+)?)(?:ms)?$/.exec(text) ?? [];
+  if (digits === undefined) throw new StarlingError('USAGE', `Expected --within like 40ms, got "${text}".`);
+  const { bytesPerMs, roundTripMs, messageMs } = link;
+  return {
+    latency: {
+      ms: Number(digits),
+      // Every shard sends to every other at the same time.
+      bytesPerMs: bytesPerMs * Math.max(1, numShards * (numShards - 1)),
+      roundTripMs: roundTripMs / 2 + messageMs,
+    },
+  };
 }
 
 /** Throws USAGE. */

@@ -31,7 +31,7 @@ import { receptiveRadius } from './plan/receptiveRadius.ts';
 import type { Budget } from './select/budget.ts';
 import { sparsify } from './sparsify.ts';
 import type { SparsifyStep } from './sparsifySettings.ts';
-import { narrowWires, wireBytes } from './wire/narrowWires.ts';
+import { narrowWires } from './wire/narrowWires.ts';
 
 export type { CompileStep, DivisionAxis, ScaleChoice, WireChoice } from '../protocol/compileChoices.ts';
 
@@ -120,7 +120,7 @@ async function thinned(
   const sparse = await sparsify(model, budget, {
     ...settings,
     ...(capacities === undefined ? {} : { capacities }),
-    ...(wire === undefined ? {} : { wireBytes: wireBytes[wire.type] }),
+    ...(wire === undefined ? {} : { wire: wire.type }),
     ...(onProgress === undefined ? {} : { onProgress }),
   });
   const { sentFeatures, denseFeatures, rounds } = sparse.report;

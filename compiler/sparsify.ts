@@ -4,6 +4,7 @@
  */
 import type { Model } from '../graph/graph.ts';
 import { fromIndices, type Ranges } from '../graph/ranges.ts';
+import type { WireChoice } from '../protocol/compileChoices.ts';
 import type { Division } from '../runtime/lower/program.ts';
 import { type Adjusted, adjust, type Reads } from './adjust/adjust.ts';
 import { type Analysis, analyse } from './analyse.ts';
@@ -11,9 +12,12 @@ import type { Contraction } from './calibrate/contractions.ts';
 import { openProducts } from './linearAlgebra/products.ts';
 import { type Budget, featureBytes, spend } from './select/budget.ts';
 import type { Source } from './select/features.ts';
+import { fitBudget } from './select/fitBudget.ts';
 import { roundsByDepth } from './select/rounds.ts';
 import { type Candidate, candidateKey } from './select/scores.ts';
 import { type SparsifySettings, sparsifyDefaults } from './sparsifySettings.ts';
+import { exchangeCost, lowerEach } from './wire/exchangeCost.ts';
+import { wireBytes } from './wire/narrowWires.ts';
 
 export interface SparsifyReport {
   /** Features sent over all exchanges, and those that a dense division sends. */
@@ -35,14 +39,25 @@ export interface Sparsified {
   readonly report: SparsifyReport;
 }
 
-/** The features that a budget buys. Throws BUDGET_INVALID. */
+/** The features that a budget buys. Throws BUDGET_INVALID where it cannot be met. */
 export function choose(
-  { model, division, contractions, candidates }: Analysis,
+  analysis: Analysis,
   budget: Budget,
-  wireBytes?: number,
+  wire: WireChoice = 'float32',
 ): readonly Candidate[] {
-  const bytesOf = featureBytes(model.graph, division, wireBytes);
-  return spend(candidates, budget, bytesOf, roundsByDepth(model.graph, contractions));
+  const { model, division, contractions, candidates } = analysis;
+  const bytesOf = featureBytes(model.graph, division, wireBytes[wire]);
+  const roundOf = roundsByDepth(model.graph, contractions);
+  return fitBudget(
+    budget,
+    (asked) => spend(candidates, asked, bytesOf, roundOf),
+    (chosen) => exchangeCost(lowerEach(model.graph, thinnedDivision(analysis, chosen), wire)),
+  );
+}
+
+/** The division that sends only `chosen`. */
+export function thinnedDivision(analysis: Analysis, chosen: readonly Candidate[]): Division {
+  return { ...analysis.division, supports: supportsOf(analysis, readsOf(analysis, chosen)) };
 }
 
 /** Sends only `chosen`, some of the analysis' candidates, and adjusts the weights to it. Throws CALIBRATION_INVALID. */
@@ -73,7 +88,7 @@ export async function thin(
   } finally {
     await products.release();
   }
-  const bytesOf = featureBytes(model.graph, division, settings.wireBytes);
+  const bytesOf = featureBytes(model.graph, division, wireBytes[settings.wire ?? 'float32']);
   const roundOf = roundsByDepth(model.graph, contractions);
   const bytes = (list: readonly Candidate[]) => list.reduce((sum, candidate) => sum + bytesOf(candidate), 0);
   return {
@@ -99,12 +114,15 @@ export async function sparsify(
   settings: SparsifySettings,
 ): Promise<Sparsified> {
   const analysis = await analyse(model, settings);
-  const chosen = choose(analysis, budget, settings.wireBytes);
+  const chosen = choose(analysis, budget, settings.wire);
   settings.onProgress?.('select', chosen.length, analysis.candidates.length);
   return thin(analysis, chosen, settings);
 }
 
-/** Own channels, those that are everywhere, and the chosen ones; all where the output has no owners. */
+/**
+ * Own channels, those that are everywhere, and the chosen ones; all where the output has no owners. A shard that would
+ * read nothing reads one channel: no operator works on none.
+ */
 function readsOf({ contractions, sources, division }: Analysis, chosen: readonly Candidate[]): Reads {
   const sent = new Set(chosen.map(({ feature, reader }) => candidateKey(feature, reader)));
   const reads = (contraction: Contraction, source: Source, shard: number) =>
@@ -115,11 +133,12 @@ function readsOf({ contractions, sources, division }: Analysis, chosen: readonly
   return new Map(
     contractions.map((contraction) => [
       contraction,
-      Array.from({ length: division.numShards }, (_, shard) =>
-        (sources.get(contraction) ?? []).flatMap((source, channel) =>
+      Array.from({ length: division.numShards }, (_, shard) => {
+        const channels = (sources.get(contraction) ?? []).flatMap((source, channel) =>
           reads(contraction, source, shard) ? [channel] : [],
-        ),
-      ),
+        );
+        return channels.length > 0 ? channels : [0];
+      }),
     ]),
   );
 }

@@ -1,4 +1,5 @@
 /** What a sparse division is made with, and the usual values. Does nothing. */
+import type { WireChoice } from '../protocol/compileChoices.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import type { Backend } from '../runtime/backend.ts';
 import type { Calibration } from './calibrate/calibration.ts';
@@ -14,8 +15,8 @@ export interface SparsifySettings {
   readonly backend: Backend;
   /** Whether the model takes batches of any size. Default true. */
   readonly openBatch?: boolean;
-  /** Bytes per element on the wire, where it is not the values' own type. */
-  readonly wireBytes?: number;
+  /** What features are sent as. Default float32. */
+  readonly wire?: WireChoice;
   /** Rows of least squares per contraction. Default 40,000. */
   readonly rows?: number;
   /** Pull towards the old weights, relative to the mean diagonal of the Gram matrix. Default 1e-4. */

@@ -17,7 +17,7 @@ export interface Budget {
   readonly bytes?: number;
   /** Rounds that carry anything. */
   readonly rounds?: number;
-  /** Time that all rounds may take on a link. */
+  /** Time that all rounds may take: what crosses at `bytesPerMs` in all, and what each round waits. */
   readonly latency?: { readonly ms: number; readonly bytesPerMs: number; readonly roundTripMs: number };
 }
 

@@ -2,7 +2,7 @@
  * Sends what shards exchange in a narrower type (design: wire type): float16, or uint8 with scales from sample inputs.
  * Chooses the values and their types; which features travel is decided before.
  */
-import type { Model } from '../../graph/graph.ts';
+import type { Graph, Model } from '../../graph/graph.ts';
 import { shapedValues } from '../../graph/nodeView.ts';
 import { elementCount } from '../../graph/tensor.ts';
 import type { ScaleChoice, WireChoice } from '../../protocol/compileChoices.ts';
@@ -41,12 +41,13 @@ const leastElements = 256;
 /** Throws CALIBRATION_INVALID where uint8 has no samples to take its scales from. */
 export async function narrowWires(model: Model, division: Division, options: WireOptions): Promise<Wired> {
   if (options.wire === 'float32') return { model, division };
-  const wires = await chooseNodes(model, narrowed(model, division), options);
+  const wires = await chooseNodes(model, narrowedValues(model.graph, division), options);
   const rewritten = rewriteWires({ graph: model.graph, division }, wires);
   return { model: { ...model, graph: rewritten.graph }, division: rewritten.division };
 }
 
-function narrowed({ graph }: Model, division: Division): string[] {
+/** Values that cross and are worth narrowing. */
+export function narrowedValues(graph: Graph, division: Division): string[] {
   const shaped = shapedValues(graph);
   const crossing = new Set([...crossingReads(graph, division).values()].flatMap((names) => [...names]));
   return [...crossing].filter((value) => {
