@@ -182,7 +182,7 @@ export class GraphBuilder {
   }
 
   reduceWith(
-    opType: 'ReduceMean' | 'ReduceSumSquare',
+    opType: 'ReduceMean' | 'ReduceSumSquare' | 'ReduceMax' | 'ReduceMin',
     x: Ref,
     axes: readonly number[],
     keepDims: boolean,

@@ -5,6 +5,7 @@ import * as elementwise from './elementwise.ts';
 import { gemm, matMul } from './matrix.ts';
 import { batchNormalization, layerNormalization } from './normalisation.ts';
 import { averagePool, globalAveragePool, maxPool } from './pool.ts';
+import { straightThrough } from './quantise.ts';
 import { reduceMean, reduceSum } from './reduce.ts';
 import { resize } from './resize.ts';
 import { logSoftmax, softmax } from './softmax.ts';
@@ -21,7 +22,14 @@ export const differentiableOperators = [
 
 export type DifferentiableOperator = (typeof differentiableOperators)[number];
 
-const rules: { readonly [Op in DifferentiableOperator]: GradientRule } = {
+/** Those whose gradient is not a derivative. */
+export const straightThroughOperators = ['DequantizeLinear', 'QuantizeLinear'] as const;
+
+type TrainableOperator = DifferentiableOperator | (typeof straightThroughOperators)[number];
+
+const rules: { readonly [Op in TrainableOperator]: GradientRule } = {
+  DequantizeLinear: straightThrough,
+  QuantizeLinear: straightThrough,
   Abs: elementwise.abs,
   Add: elementwise.add,
   AveragePool: averagePool,
@@ -73,10 +81,10 @@ const rules: { readonly [Op in DifferentiableOperator]: GradientRule } = {
   Unsqueeze: reshape,
 };
 
-export function isDifferentiable(opType: string): opType is DifferentiableOperator {
+export function isDifferentiable(opType: string): opType is TrainableOperator {
   return Object.hasOwn(rules, opType);
 }
 
-export function gradientRule(opType: DifferentiableOperator): GradientRule {
+export function gradientRule(opType: TrainableOperator): GradientRule {
   return rules[opType];
 }
