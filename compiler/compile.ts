@@ -16,6 +16,7 @@ import { StarlingError } from '../protocol/errors.ts';
 import { sha256Hex } from '../protocol/sha256.ts';
 import type { Backend } from '../runtime/backend.ts';
 import { lower } from '../runtime/lower/lower.ts';
+import type { Division } from '../runtime/lower/program.ts';
 import { localLink, referenceDevice } from '../runtime/predict/costModel.ts';
 import type { RoomCost } from '../runtime/predict/simulate.ts';
 import type { Calibration } from './calibrate/calibration.ts';
@@ -49,6 +50,8 @@ export interface CompileOptions {
   readonly external?: (path: string) => Uint8Array;
   /** Thins the exchange of a division by channels after training, without labels. */
   readonly sparse?: SparseOptions;
+  /** As training made it, for this model: nothing is divided or thinned here. */
+  readonly division?: Division;
   /** What shards send each other as; float32 without it. */
   readonly wire?: WireOptions;
   /** Runs the model once, for shapes and constants. */
@@ -96,6 +99,20 @@ type DividedModel = Omit<Divided, 'graph'> & { readonly model: Model };
 
 function withGraph(model: Model, { graph, ...divided }: Divided): DividedModel {
   return { ...divided, model: { ...model, graph } };
+}
+
+/** Throws INPUT_INVALID where it names what the model does not have. */
+function givenDivision(model: Model, division: Division): DividedModel {
+  const nodes = new Set(model.graph.nodes.map(({ name }) => name));
+  const values = new Set(model.graph.nodes.flatMap(({ outputs }) => outputs));
+  const unknown =
+    [...division.shardings.keys()].find((value) => !values.has(value)) ??
+    [...(division.supports?.keys() ?? [])].find((node) => !nodes.has(node));
+  if (unknown === undefined) return { model, division };
+  throw new StarlingError(
+    'INPUT_INVALID',
+    `The division belongs to another model: it names "${unknown}", which this one does not have.`,
+  );
 }
 
 /** Throws BUDGET_INVALID and CALIBRATION_INVALID. */
@@ -151,14 +168,16 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     cost: { devices: [referenceDevice], link: localLink, host: 0, ...options.cost },
   };
   const divided =
-    options.sparse === undefined
-      ? withGraph(pictured, dividers[axis](pictured.graph, divideOptions))
-      : await thinned(pictured, calibrated(options.sparse), {
-          axis,
-          backend,
-          ...(wire === undefined ? {} : { wire }),
-          ...divideOptions,
-        });
+    options.division !== undefined
+      ? givenDivision(pictured, options.division)
+      : options.sparse === undefined
+        ? withGraph(pictured, dividers[axis](pictured.graph, divideOptions))
+        : await thinned(pictured, calibrated(options.sparse), {
+            axis,
+            backend,
+            ...(wire === undefined ? {} : { wire }),
+            ...divideOptions,
+          });
   const { predictedMs, reason } = divided;
   const { type, ...scales } = calibrated<WireOptions>(wire ?? { type: 'float32' });
   const wireOptions = { wire: type, ...scales, backend, openBatch: batchOpen };

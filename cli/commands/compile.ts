@@ -7,6 +7,7 @@ import { limits } from '../../protocol/limits.ts';
 import { localLink } from '../../runtime/predict/costModel.ts';
 import { chooseBackend } from '../backendOption.ts';
 import { type Command, parseArguments, required } from '../command.ts';
+import { readDivision } from '../divisionFile.ts';
 import { exchangeArguments, parseExchange } from '../exchangeOptions.ts';
 import { readBytes, siblingReader, writeBytes } from '../files.ts';
 import { parseDevices, parseLink } from '../linkOption.ts';
@@ -49,12 +50,13 @@ export const compile: Command = {
   name: 'compile',
   summary: 'Divide an ONNX model into shards: writes a plan.',
   usage:
-    'MODEL --shards N --out DIR [--axis channels|rows|auto] [--link 20mbit,3ms] [--devices 1,1] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--keep 0.2] [--bytes B] [--rounds M] [--within 40ms] [--capacity 3,1] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
+    'MODEL --shards N|--division division.json --out DIR [--axis channels|rows|auto] [--link 20mbit,3ms] [--devices 1,1] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--keep 0.2] [--bytes B] [--rounds M] [--within 40ms] [--capacity 3,1] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
   async run(args, terminal) {
     const { values, positionals } = parseArguments(
       args,
       {
         shards: { type: 'string' },
+        division: { type: 'string' },
         out: { type: 'string' },
         axis: { type: 'string', default: 'channels' },
         backend: { type: 'string', default: 'auto' },
@@ -69,7 +71,8 @@ export const compile: Command = {
     );
     const [path = ''] = positionals;
     const out = required(values.out, '--out');
-    const numShards = parseShards(required(values.shards, '--shards'));
+    const division = values.division === undefined ? undefined : await readDivision(values.division);
+    const numShards = division?.numShards ?? parseShards(required(values.shards, '--shards'));
     const bytes = await readBytes(path, 'MODEL_NOT_FOUND');
     const progress = createProgress({ label: 'Compiling', stream: terminal.stderr });
     const shapes = parseShapes(values.shape);
@@ -80,6 +83,7 @@ export const compile: Command = {
       name: values.name ?? basename(path, '.onnx'),
       numShards,
       axis: parseAxis(values.axis),
+      ...(division === undefined ? {} : { division }),
       shapes,
       cost: {
         link,
