@@ -10,8 +10,9 @@ import { cpus, loadavg } from 'node:os';
 import { createHeapBackend } from '../backends/ortHeap.ts';
 import { createNodeBackend } from '../backends/ortNode.ts';
 import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
-import { labelInput, lossTerms, teacherInput } from '../compiler/train/classifierLoss.ts';
+
 import { insertBatchNorm } from '../compiler/train/insertBatchNorm.ts';
+import { labelInput, objectiveTerms, teacherInput } from '../compiler/train/objective.ts';
 import { sgdStep } from '../compiler/train/optimiser.ts';
 import { effectiveWeight, parametersOf, weightNames } from '../compiler/train/parameters.ts';
 import { type Pictures, pictureBatch } from '../compiler/train/pictures.ts';
@@ -37,7 +38,6 @@ const random = seededRandom(1);
 const pictures: Pictures = {
   count: batch,
   size: 32,
-  numClasses,
   images: Uint8Array.from({ length: batch * 3 * 32 * 32 }, () => 256 * random()),
   labels: new Uint8Array(batch),
   mean: [0.5, 0.5, 0.5],
@@ -49,8 +49,8 @@ const normalised = await insertBatchNorm(graph, backend, [new Map([[input, image
 const weights = weightNames(normalised);
 const parameters = parametersOf(normalised, weights);
 
-const terms = lossTerms(
-  { labelWeight: 0.5, smoothing: 0, teacherWeight: 0.5, temperature: 2 },
+const terms = objectiveTerms(
+  { type: 'classify', labelWeight: 0.5, smoothing: 0, teacherWeight: 0.5, temperature: 2 },
   output?.name ?? '',
 );
 const step = stepGraph(normalised, terms, weights);

@@ -52,7 +52,7 @@ test.each([
   [['--keep', '2'], /--keep to be a number from 0 to 1/],
   [['--steps', 'many'], /--steps to be a whole number/],
   [['--scope', 'local'], /--scope uniform, global/],
-  [['--data', 'mnist'], /--data cifar10/],
+  [['--task', 'guess'], /--task classify, segment/],
 ])('starling train refuses %j in one line', async (wrong, message) => {
   const lines: string[] = [];
   const terminal = {

@@ -23,7 +23,8 @@ export interface TrainingFolder {
 const lineSchema = v.looseObject({
   type: v.picklist(['train', 'evaluation']),
   step: v.number(),
-  accuracy: v.number(),
+  accuracy: v.optional(v.number()),
+  loss: v.optional(v.number()),
   secondsPerStep: v.optional(v.number()),
 });
 
@@ -49,13 +50,20 @@ export async function openTrainingFolder(
     },
     async rewindLog(step) {
       if (!existsSync(path('log.jsonl'))) return [];
-      const text = new TextDecoder().decode(await readBytes(path('log.jsonl')));
-      const lines = text.split('\n').flatMap(parseLine);
-      const kept = lines.filter((line) => line.step <= step);
+      const kept = (await readLog(path('log.jsonl'))).filter((line) => line.step <= step);
       await writeBytes(path('log.jsonl'), kept.map((line) => `${JSON.stringify(line)}\n`).join(''));
       return kept;
     },
   };
+}
+
+/** Lines of a log, none where there is no file yet. */
+export async function readLog(path: string): Promise<readonly LoggedLine[]> {
+  if (!existsSync(path)) return [];
+  return new TextDecoder()
+    .decode(await readBytes(path))
+    .split('\n')
+    .flatMap(parseLine);
 }
 
 /** A last line may be cut off where the machine stopped. */

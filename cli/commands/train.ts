@@ -1,139 +1,142 @@
-/** `starling train`: a classifier whose shards exchange only some features, trained from the dense model. */
-import { createHeapBackend } from '../../backends/ortHeap.ts';
-import { createNodeBackend } from '../../backends/ortNode.ts';
+/** `starling train`: a model whose shards exchange only some features, trained from the dense model. */
+import { basename, resolve } from 'node:path';
 import type { LogLine } from '../../compiler/train/loop.ts';
+import type { Objective } from '../../compiler/train/objective.ts';
+import type { EvaluationResult } from '../../compiler/train/trainerTypes.ts';
+import type { TrainingData } from '../../compiler/train/trainingData.ts';
+import { preparationNames, preparations } from '../../eval/preparations.ts';
+import type { Model } from '../../graph/graph.ts';
 import { StarlingError } from '../../protocol/errors.ts';
-import { limits } from '../../protocol/limits.ts';
-import type { Backend } from '../../runtime/backend.ts';
-import { type Command, parseArguments, required, type Terminal } from '../command.ts';
+import { chooseBackend } from '../backendOption.ts';
+import { type Command, parseArguments, required } from '../command.ts';
 import { readModelFile } from '../modelFile.ts';
 import { createProgress } from '../progress.ts';
-import { type Cifar10Run, trainCifar10 } from '../trainCifar10.ts';
-import { openTrainingFolder } from '../trainingFolder.ts';
-
-const options = {
-  data: { type: 'string' },
-  out: { type: 'string' },
-  shards: { type: 'string', default: '2' },
-  keep: { type: 'string', default: '0.2' },
-  levels: { type: 'string', default: '0.4,0.1,0.05,0' },
-  owners: { type: 'string', default: 'assigned' },
-  scope: { type: 'string', default: 'uniform' },
-  steps: { type: 'string', default: '4000' },
-  batch: { type: 'string', default: '128' },
-  rate: { type: 'string', default: '0.03' },
-  'label-weight': { type: 'string', default: '0.2' },
-  temperature: { type: 'string', default: '2' },
-  'weight-decay': { type: 'string', default: '0.0001' },
-  seed: { type: 'string', default: '1' },
-  threads: { type: 'string' },
-  backend: { type: 'string', default: 'auto' },
-} as const;
+import { readTrainable, type Trainable } from '../trainable.ts';
+import { writeTrainingChart } from '../trainingChart.ts';
+import { openTrainingFolder, type TrainingSettings } from '../trainingFolder.ts';
+import { runTrainingFolder, type TrainingReport, type TrainingRun } from '../trainingRun.ts';
+import { openTrainingSource, withoutLabels } from '../trainingSource.ts';
+import { parseTrain, type TrainChoices, tasks, trainArguments } from '../trainOptions.ts';
 
 export const train: Command = {
   name: 'train',
   summary: 'Thin the exchange of a divided model step by step while its weights adapt.',
   usage:
-    'MODEL --data cifar10 --out DIR [--shards 2] [--keep 0.2] [--levels 0.4,0.1,0.05,0] [--owners assigned|contiguous] [--scope uniform|global] [--steps 4000] [--batch 128] ' +
-    '[--rate 0.03] [--label-weight 0.2] [--temperature 2] [--weight-decay 0.0001] [--seed 1] [--threads N] ' +
+    `MODEL|PLAN --data cifar10|FOLDER --out DIR [--task ${tasks.join('|')}] [--teacher MODEL] [--shards 2] ` +
+    '[--keep 0.2] [--levels 0.4,0.1,0.05,0] [--owners assigned|contiguous] [--scope uniform|global] ' +
+    '[--wire float32|uint8] [--steps 4000 | --epochs E] [--batch 128] [--rate 0.03] [--label-weight 0.2] ' +
+    '[--smoothing 0] [--temperature 2] [--weight-decay 0.0001] [--clip 5] [--size HxW] ' +
+    `[--fit crop|cover] [--normalise ${preparationNames.join('|')}] [--seed 1] [--threads N] ` +
     '[--backend auto|native|wasm]',
   async run(args, terminal) {
-    const { values, positionals } = parseArguments(args, options, ['MODEL']);
+    const { values, positionals } = parseArguments(args, trainArguments, ['MODEL']);
     const data = required(values.data, '--data');
-    if (data !== 'cifar10') throw new StarlingError('USAGE', `Expected --data cifar10, got "${data}".`);
-    const run: Cifar10Run = {
-      numShards: numberOf('--shards', values.shards, 1, limits.shards, true),
-      keep: numberOf('--keep', values.keep, 0, 1),
-      levels: values.levels
-        .split(',')
-        .flatMap((text) => (text === '' ? [] : [numberOf('--levels', text, 0, 1)])),
-      owners: oneOf('--owners', values.owners, ['contiguous', 'assigned']),
-      scope: oneOf('--scope', values.scope, ['uniform', 'global']),
-      steps: numberOf('--steps', values.steps, 1, 1e7, true),
-      batch: numberOf('--batch', values.batch, 2, 4096, true),
-      rate: numberOf('--rate', values.rate, 0, 10),
-      labelWeight: numberOf('--label-weight', values['label-weight'], 0, 1),
-      temperature: numberOf('--temperature', values.temperature, 0.01, 100),
-      weightDecay: numberOf('--weight-decay', values['weight-decay'], 0, 1),
-      seed: numberOf('--seed', values.seed, 0, 2 ** 31, true),
-    };
-    const threads =
-      values.threads === undefined ? undefined : numberOf('--threads', values.threads, 1, 256, true);
-    const [path = ''] = positionals;
     const out = required(values.out, '--out');
-    const model = await readModelFile(path);
-    const folder = await openTrainingFolder(out, { model: path, ...run, levels: run.levels.join() });
-    const backend = await chooseBackend(
-      oneOf('--backend', values.backend, ['auto', 'native', 'wasm']),
-      threads,
-      terminal,
-    );
+    const choices = parseTrain(values);
+    const [path = ''] = positionals;
+    const trainable = await readTrainable(path);
+    const teacher = values.teacher === undefined ? undefined : await readModelFile(values.teacher);
+    const size = sizeOf(trainable.model, choices);
+    const opened = await openTrainingSource(data, {
+      height: size[0],
+      width: size[1],
+      fit: choices.pictures.fit,
+      prepare: preparations[choices.pictures.normalise],
+    });
+    const source = choices.run.objective.type === 'classify' ? opened : withoutLabels(opened);
+    const run = runOf(choices, trainable, size, source.train, basename(resolve(path), '.onnx'));
+    const folder = await openTrainingFolder(out, settingsOf(run, trainable, { ...choices.pictures, data }));
+    const backend = await chooseBackend(values.backend, {
+      threads: choices.threads,
+      onFallback: (why) =>
+        terminal.stderr.write(`${why} Training goes on with WASM, which takes several times as long.
+`),
+    });
     const progress = createProgress({ label: 'Training', stream: terminal.stderr });
     const stop = new AbortController();
     const onInterrupt = (): void => stop.abort();
     process.once('SIGINT', onInterrupt);
+    process.once('SIGTERM', onInterrupt);
     try {
-      const report = await trainCifar10(model, run, backend, folder, {
+      const report = await runTrainingFolder(trainable, teacher, run, source, backend, folder, {
         signal: stop.signal,
         onLine: (line) => progress.update(line.step, run.steps, noteOf(line)),
       });
       progress.end();
-      terminal.print(
-        [
-          `${out}: ${report.step} of ${run.steps} steps${report.aborted ? ', stopped early: the same command goes on' : ''}; dense top-1 ${percent(report.denseAccuracy)}`,
-          ...report.curve.map(
-            ({ keep, accuracy, keptFeatures }) =>
-              `kept ${keep} (${keptFeatures.toFixed(3)} of the features): top-1 ${percent(accuracy)}`,
-          ),
-        ].join('\n'),
-      );
+      await writeTrainingChart(out);
+      terminal.print(reportText(out, report, run.steps));
       return 0;
     } finally {
       process.removeListener('SIGINT', onInterrupt);
+      process.removeListener('SIGTERM', onInterrupt);
     }
   },
 };
 
-async function chooseBackend(
-  choice: 'auto' | 'native' | 'wasm',
-  threads: number | undefined,
-  terminal: Terminal,
-): Promise<Backend> {
-  if (choice === 'wasm') return createHeapBackend({ threads });
-  try {
-    return await createNodeBackend({ threads });
-  } catch (thrown) {
-    const error = StarlingError.from(thrown, 'BACKEND_UNAVAILABLE');
-    if (choice === 'native' || error.code !== 'BACKEND_UNAVAILABLE') throw error;
-    terminal.stderr.write(
-      `${error.message} Training goes on with WASM, which takes several times as long.\n`,
-    );
-    return createHeapBackend({ threads });
-  }
+/** Throws USAGE where the model leaves its size open and none is given. */
+function sizeOf({ graph }: Model, { size }: TrainChoices): readonly [number, number] {
+  const [, , height, width] = graph.inputs[0]?.shape ?? [];
+  const own =
+    typeof height === 'number' && typeof width === 'number' ? ([height, width] as const) : undefined;
+  const chosen = size ?? own;
+  if (chosen !== undefined) return chosen;
+  throw new StarlingError(
+    'USAGE',
+    'The model takes pictures of any size: give the one to train at, as --size 32x32.',
+  );
+}
+
+function runOf(
+  { run, steps, epochs, numShards }: TrainChoices,
+  { division }: Trainable,
+  size: readonly [number, number],
+  { count, labels }: TrainingData,
+  name: string,
+): TrainingRun {
+  return {
+    ...run,
+    objective: labels === undefined ? unlabelled(run.objective) : run.objective,
+    name,
+    size,
+    numShards: numShards ?? division?.numShards ?? 2,
+    steps: epochs === undefined ? steps : Math.max(1, Math.round((epochs * count) / run.batch)),
+  };
+}
+
+/** Pictures without labels leave the teacher alone to learn from. */
+function unlabelled(objective: Objective): Objective {
+  return objective.type === 'classify' ? { ...objective, labelWeight: 0, teacherWeight: 1 } : objective;
+}
+
+function settingsOf(
+  { objective, levels, size, ...run }: TrainingRun,
+  { sha256 }: Trainable,
+  data: TrainingSettings,
+): TrainingSettings {
+  const { type: task, ...weights } = objective;
+  return { sha256, task, ...weights, levels: levels.join(), size: size.join('x'), ...run, ...data };
 }
 
 function noteOf(line: LogLine): string {
   return line.type === 'train'
     ? `loss ${line.loss.toFixed(3)}, kept ${line.keptFeatures.toFixed(2)}, ${line.secondsPerStep.toFixed(2)} s/step`
-    : `accuracy ${percent(line.accuracy)}`;
+    : figureOf(line);
 }
 
-function percent(share: number): string {
-  return `${(100 * share).toFixed(2)} %`;
+function figureOf({ accuracy, loss }: EvaluationResult): string {
+  return accuracy === undefined
+    ? `loss ${(loss ?? Number.NaN).toPrecision(4)}`
+    : `top-1 ${(100 * accuracy).toFixed(2)} %`;
 }
 
-function numberOf(option: string, text: string, low: number, high: number, whole = false): number {
-  const value = Number(text);
-  if (text.trim() !== '' && value >= low && value <= high && (!whole || Number.isInteger(value)))
-    return value;
-  throw new StarlingError(
-    'USAGE',
-    `Expected ${option} to be ${whole ? 'a whole number' : 'a number'} from ${low} to ${high}, got "${text}".`,
-  );
-}
-
-function oneOf<const T extends string>(option: string, text: string, choices: readonly T[]): T {
-  const choice = choices.find((candidate) => candidate === text);
-  if (choice !== undefined) return choice;
-  throw new StarlingError('USAGE', `Expected ${option} ${choices.join(', ')}, got "${text}".`);
+function reportText(out: string, { step, aborted, dense, curve }: TrainingReport, steps: number): string {
+  const state = aborted ? ', stopped early: the same command goes on' : '';
+  return [
+    `${out}: ${step} of ${steps} steps${state}; dense ${figureOf(dense)}`,
+    ...curve.map(
+      (level) =>
+        `kept ${level.keep} (${level.keptFeatures.toFixed(3)} of the features): ${figureOf(level)}; ` +
+        `${level.rounds} rounds, ${level.exchangedBytes} bytes; ${out}/kept-${level.keep}/plan`,
+    ),
+  ].join('\n');
 }

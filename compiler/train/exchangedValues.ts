@@ -2,15 +2,17 @@
  * The values of a divided graph whose features cross between shards, with the contractions that read them, and which
  * features every shard still reads. Scoring and choosing are thinning.ts's.
  */
-import { type Graph, intAttribute, type Node } from '../../graph/graph.ts';
+import type { Graph } from '../../graph/graph.ts';
 import { shapedValues } from '../../graph/nodeView.ts';
 import { fromIndices, type Ranges, toIndices } from '../../graph/ranges.ts';
 import { elementCount } from '../../graph/tensor.ts';
-import type { Division } from '../../runtime/lower/program.ts';
+import type { Division, Sharding } from '../../runtime/lower/program.ts';
+import { type Contraction, findContractions } from '../calibrate/contractions.ts';
+import { type Feature, featureSources, type Source } from '../select/features.ts';
 import type { Parameters } from './parameters.ts';
 
-/** A convolution or matrix product with constant weights, whose outputs have owners. */
-export interface Contraction {
+/** A contraction with constant weights, whose outputs have owners. */
+export interface Reader {
   readonly node: string;
   readonly weight: string;
   /** Axes of the weight. */
@@ -18,107 +20,119 @@ export interface Contraction {
   readonly inputAxis: number;
   /** Shard of each output channel. */
   readonly outputOwners: readonly number[];
+  /** For each input channel, the feature of the value that it is; undefined where it is none of this value. */
+  readonly features: readonly (number | undefined)[];
 }
 
 export interface ExchangedValue {
   readonly value: string;
-  /** Shard of each feature (index along axis 1). */
+  /** Its axis of features. */
+  readonly axis: number;
+  /** Shard of each feature. */
   readonly owners: readonly number[];
   /** Elements of one feature of one sample. */
   readonly featureSize: number;
-  readonly contractions: readonly Contraction[];
+  /** Directly, or through operators that only move data (a concatenation reuses what was sent). */
+  readonly readers: readonly Reader[];
   /** For each reading shard, 1 for each feature that it reads; its own always. */
   readonly reads: readonly Uint8Array[];
 }
 
-/** All values that contractions read and that are divided along axis 1. Every shard reads everything at first. */
+/** All values that contractions read and that are divided by features. Every shard reads everything at first. */
 export function exchangedValues(graph: Graph, division: Division): ExchangedValue[] {
   const shapes = shapedValues(graph);
-  const producers = new Map(graph.nodes.flatMap((node) => node.outputs.map((output) => [output, node])));
-  const ownersOf = (value: string): readonly number[] | undefined => {
-    const sharding = division.shardings.get(value);
-    if (sharding !== undefined) return sharding.axis === 1 ? ownerList(sharding.parts) : undefined;
-    const node = producers.get(value);
-    return node === undefined ? undefined : inheritedOwners(node, shapes.get(value)?.shape[1], ownersOf);
-  };
-  const byValue = new Map<string, Contraction[]>();
-  for (const node of graph.nodes) {
-    const axes = weightAxes(graph, node);
-    const outputOwners = ownersOf(node.outputs[0] ?? '');
-    if (axes === undefined || outputOwners === undefined) continue;
-    const value = node.inputs[0] ?? '';
-    const contraction = { node: node.name, weight: node.inputs[1] ?? '', ...axes, outputOwners };
-    byValue.set(value, [...(byValue.get(value) ?? []), contraction]);
+  const contractions = findContractions(graph).filter(
+    ({ output, outputAxis }) => division.shardings.get(output)?.axis === outputAxis,
+  );
+  const sources = featureSources(graph, division, contractions);
+  const readersOf = new Map<string, Reader[]>();
+  for (const contraction of contractions) {
+    const list = sources.get(contraction) ?? [];
+    for (const value of new Set(list.flatMap((source) => (isFeature(source) ? [source.value] : [])))) {
+      const features = list.map((source) =>
+        isFeature(source) && source.value === value ? source.channel : undefined,
+      );
+      const reader = { ...readerOf(contraction, division), features };
+      readersOf.set(value, [...(readersOf.get(value) ?? []), reader]);
+    }
   }
-  return [...byValue].flatMap(([value, contractions]) => {
-    const owners = ownersOf(value);
-    if (owners === undefined) return [];
+  return [...readersOf].flatMap(([value, readers]) => {
+    const sharding = division.shardings.get(value);
     const shape = shapes.get(value)?.shape ?? [];
+    if (sharding === undefined) return [];
+    const owners = ownerList(sharding);
     const reads = Array.from({ length: division.numShards }, () => new Uint8Array(owners.length).fill(1));
-    return [{ value, owners, featureSize: elementCount(shape.slice(2)), contractions, reads }];
+    const featureSize = elementCount(shape.filter((_, axis) => axis !== 0 && axis !== sharding.axis));
+    return [{ value, axis: sharding.axis, owners, featureSize, readers, reads }];
   });
 }
 
-function ownerList(parts: readonly Ranges[]): number[] {
+function isFeature(source: Source): source is Feature {
+  return source !== 'everywhere';
+}
+
+function readerOf(contraction: Contraction, division: Division): Omit<Reader, 'features'> {
+  const { node, weight, transposed, output } = contraction;
+  const sharding = division.shardings.get(output);
+  const [outputAxis, inputAxis] = transposed ? [1, 0] : [0, 1];
+  const outputOwners = sharding === undefined ? [] : ownerList(sharding);
+  return { node: node.name, weight, outputAxis, inputAxis, outputOwners };
+}
+
+function ownerList({ parts }: Sharding): number[] {
   const owners: number[] = [];
   for (const [shard, part] of parts.entries()) for (const index of toIndices(part)) owners[index] = shard;
   return owners;
 }
 
-/** What only rearranges keeps the owners of its input's features. */
-function inheritedOwners(
-  node: Node,
-  channels: number | undefined,
-  ownersOf: (value: string) => readonly number[] | undefined,
-): readonly number[] | undefined {
-  if (['Reshape', 'Flatten', 'Squeeze', 'Identity'].includes(node.opType)) {
-    const owners = ownersOf(node.inputs[0] ?? '');
-    return owners?.length === channels ? owners : undefined;
-  }
-  if (node.opType !== 'Concat' || intAttribute(node, 'axis', 0) !== 1) return undefined;
-  const lists = node.inputs.map(ownersOf);
-  return lists.some((list) => list === undefined) ? undefined : lists.flatMap((list) => list ?? []);
-}
-
-function weightAxes(graph: Graph, node: Node): { outputAxis: number; inputAxis: number } | undefined {
-  const weight = graph.initializers.get(node.inputs[1] ?? '');
-  if (weight === undefined || node.domain !== '') return undefined;
-  if (node.opType === 'Conv' && intAttribute(node, 'group', 1) === 1) return { outputAxis: 0, inputAxis: 1 };
-  if (node.opType === 'Gemm' && intAttribute(node, 'transA', 0) === 0) {
-    const transposed = intAttribute(node, 'transB', 0) === 1;
-    return transposed ? { outputAxis: 0, inputAxis: 1 } : { outputAxis: 1, inputAxis: 0 };
-  }
-  return undefined;
-}
-
 /** Sets every contraction's weight mask to what its shards read. */
 export function applyMasks(values: readonly ExchangedValue[], parameters: Parameters): void {
-  for (const { reads, contractions } of values) {
-    for (const { weight, outputAxis, inputAxis, outputOwners } of contractions) {
+  const fresh = new Set<string>();
+  for (const { reads, readers } of values) {
+    for (const { weight, outputAxis, inputAxis, outputOwners, features } of readers) {
       const parameter = parameters.get(weight);
       if (parameter === undefined) continue;
       const { dims } = parameter;
-      const [outputStride, inputStride] = [outputAxis, inputAxis].map((axis) =>
+      const mask =
+        fresh.has(weight) && parameter.mask !== undefined
+          ? parameter.mask
+          : new Uint8Array(parameter.value.length).fill(1);
+      fresh.add(weight);
+      const [outputStride = 1, inputStride = 1] = [outputAxis, inputAxis].map((axis) =>
         elementCount(dims.slice(axis + 1)),
       );
-      parameter.mask = Uint8Array.from(parameter.value, (_, i) => {
-        const output = Math.floor(i / (outputStride ?? 1)) % (dims[outputAxis] ?? 1);
-        const input = Math.floor(i / (inputStride ?? 1)) % (dims[inputAxis] ?? 1);
-        return reads[outputOwners[output] ?? 0]?.[input] ?? 1;
-      });
+      for (let i = 0; i < mask.length; i++) {
+        const feature = features[Math.floor(i / inputStride) % (dims[inputAxis] ?? 1)];
+        const owner = outputOwners[Math.floor(i / outputStride) % (dims[outputAxis] ?? 1)] ?? 0;
+        if (feature !== undefined && reads[owner]?.[feature] === 0) mask[i] = 0;
+      }
+      parameter.mask = mask;
     }
   }
 }
 
-/** The features that each shard reads, by contraction: the `supports` of a sparse division. */
+/** The input channels that each shard reads, by contraction: the `supports` of a sparse division. */
 export function supportsOf(values: readonly ExchangedValue[]): Map<string, readonly Ranges[]> {
+  const unread = new Map<string, { readonly channels: number; readonly shards: readonly Set<number>[] }>();
+  for (const { reads, readers } of values) {
+    for (const { node, features } of readers) {
+      const entry = unread.get(node) ?? { channels: features.length, shards: reads.map(() => new Set()) };
+      unread.set(node, entry);
+      for (const [channel, feature] of features.entries()) {
+        if (feature === undefined) continue;
+        for (const [shard, list] of reads.entries()) {
+          if (list[feature] === 0) entry.shards[shard]?.add(channel);
+        }
+      }
+    }
+  }
   return new Map(
-    values.flatMap(({ reads, contractions }) => {
-      const ranges = reads.map((list) =>
-        fromIndices([...list.keys()].filter((feature) => list[feature] === 1)),
-      );
-      return contractions.map(({ node }) => [node, ranges] as const);
-    }),
+    [...unread].map(([node, { channels, shards }]) => [
+      node,
+      shards.map((missing) =>
+        fromIndices(Array.from({ length: channels }, (_, i) => i).filter((i) => !missing.has(i))),
+      ),
+    ]),
   );
 }
 
@@ -146,4 +160,32 @@ export function keptRatio(values: readonly ExchangedValue[]): Kept {
     features: sums.features / Math.max(1, sums.allFeatures),
     elements: sums.elements / Math.max(1, sums.allElements),
   };
+}
+
+/** The inverse of supportsOf: shards no longer read what a sparse division leaves out. */
+export function readSupports(
+  values: readonly ExchangedValue[],
+  supports: ReadonlyMap<string, readonly Ranges[]>,
+): void {
+  const readBySome = new Set<string>();
+  const key = (value: string, shard: number, feature: number) => `${shard} ${feature} ${value}`;
+  for (const { value, readers } of values) {
+    for (const { node, features } of readers) {
+      for (const [shard, ranges] of (supports.get(node) ?? []).entries()) {
+        for (const channel of toIndices(ranges)) {
+          const feature = features[channel];
+          if (feature !== undefined) readBySome.add(key(value, shard, feature));
+        }
+      }
+    }
+  }
+  for (const { value, owners, reads, readers } of values) {
+    // A contraction without a support reads everything.
+    if (readers.some(({ node }) => !supports.has(node))) continue;
+    for (const [shard, list] of reads.entries()) {
+      for (const [feature, owner] of owners.entries()) {
+        if (owner !== shard && !readBySome.has(key(value, shard, feature))) list[feature] = 0;
+      }
+    }
+  }
 }

@@ -91,7 +91,10 @@ async function measure(
 ): Promise<ReadonlyMap<string, Statistics>> {
   if (batches.length === 0)
     throw new StarlingError('INPUT_INVALID', 'Batch normalisation needs sample inputs.');
-  const measured = withMeans(graph, values);
+  const measured = withMeans(
+    graph,
+    values.map((value) => ({ value, axis: 1 })),
+  );
   const runner = await createRunner(backend, measured.graph);
   const sums = new Map<string, { mean: Float64Array; square: Float64Array }>();
   for (const batch of batches) {

@@ -3,8 +3,8 @@
  * and lines go is passed in.
  */
 import { StarlingError } from '../../protocol/errors.ts';
-import type { Pictures } from './pictures.ts';
-import type { StepReport, Trainer } from './trainerTypes.ts';
+import type { EvaluationResult, StepReport, Trainer } from './trainerTypes.ts';
+import type { TrainingData } from './trainingData.ts';
 
 export type LogLine =
   | {
@@ -12,22 +12,28 @@ export type LogLine =
       readonly step: number;
       /** Means since the last line. */
       readonly loss: number;
-      readonly accuracy: number;
+      /** Only with labels. */
+      readonly accuracy?: number;
       readonly gradientNorm: number;
       readonly secondsPerStep: number;
       readonly rate: number;
       readonly keptFeatures: number;
       readonly keptElements: number;
     }
-  | { readonly type: 'evaluation'; readonly step: number; readonly accuracy: number };
+  | ({ readonly type: 'evaluation'; readonly step: number } & EvaluationResult);
+
+/** Larger is better. */
+export function worthOf(result: EvaluationResult): number {
+  return result.accuracy ?? -(result.loss ?? Number.POSITIVE_INFINITY);
+}
 
 export interface LoopOptions {
   readonly steps: number;
   readonly logEvery: number;
   readonly evaluateEvery: number;
   readonly saveEvery: number;
-  /** Pictures that are not trained on. */
-  readonly evaluation: Pictures;
+  /** Samples that are not trained on. */
+  readonly evaluation: TrainingData;
   /** An evaluation before this step cannot be the best: thinning goes on until then. */
   readonly bestFrom: number;
   log(line: LogLine): Promise<void> | void;
@@ -41,8 +47,8 @@ export interface LoopOptions {
 export interface LoopResult {
   readonly step: number;
   readonly aborted: boolean;
-  /** Undefined where no evaluation came at or after `bestFrom`. */
-  readonly bestAccuracy: number | undefined;
+  /** Worth of the best evaluation (`worthOf`); undefined where none came at or after `bestFrom`. */
+  readonly best: number | undefined;
 }
 
 /**
@@ -75,17 +81,17 @@ export async function runTraining(
       window = newWindow();
     }
     if (due(options.evaluateEvery)) {
-      const accuracy = await trainer.evaluate(options.evaluation);
-      await log({ type: 'evaluation', step: trainer.step, accuracy });
-      if (trainer.step >= options.bestFrom && accuracy > (best ?? -1)) {
-        best = accuracy;
+      const result = await trainer.evaluate(options.evaluation);
+      await log({ type: 'evaluation', step: trainer.step, ...result });
+      if (trainer.step >= options.bestFrom && worthOf(result) > (best ?? Number.NEGATIVE_INFINITY)) {
+        best = worthOf(result);
         await save('best', trainer.save());
       }
     }
     if (due(options.saveEvery)) await save('latest', trainer.save());
   }
   await save('latest', trainer.save());
-  return { step: trainer.step, aborted: trainer.step < steps, bestAccuracy: best };
+  return { step: trainer.step, aborted: trainer.step < steps, best };
 }
 
 interface Window {
@@ -106,7 +112,7 @@ function lineOf(reports: readonly StepReport[], seconds: number): LogLine {
     type: 'train',
     step: last?.step ?? 0,
     loss: mean(({ loss }) => loss),
-    accuracy: mean(({ accuracy }) => accuracy),
+    ...(last?.accuracy === undefined ? {} : { accuracy: mean(({ accuracy = 0 }) => accuracy) }),
     gradientNorm: mean(({ gradientNorm }) => gradientNorm),
     secondsPerStep: Number((seconds / reports.length).toPrecision(4)),
     rate: Number((last?.rate ?? 0).toPrecision(4)),

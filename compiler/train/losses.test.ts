@@ -92,3 +92,28 @@ test.each(cases)(
     await runner.release();
   },
 );
+
+test('boxes: confidences count everywhere, the rest where the target is confident', async () => {
+  const shape = [2, 1, 7];
+  const ends = (name: string) => [{ name, dataType: 'float32' as const, shape }];
+  const places: Graph = { ...identity, inputs: ends('x'), outputs: ends('y') };
+  const { graph, loss } = appendLoss(places, [{ type: 'boxes', output: 'y', target: 't', weight: 1 }]);
+  const { graph: full, gradients } = differentiate(graph, loss, ['x']);
+  const runner = await createRunner(backend, full);
+  // Boxes of 4, confidence, two scores; the second place holds nothing.
+  const x = [1, 2, 3, 4, 0.6, 0.5, 0.1, 9, 9, 9, 9, 0.3, 1, 1];
+  const t = [1, 1, 3, 2, 0.8, 0.7, 0.1, 0, 0, 0, 0, 0, 0, 0];
+  const outputs = await runner.run(
+    new Map([
+      ['x', float32Tensor(shape, x)],
+      ['t', float32Tensor(shape, t)],
+    ]),
+  );
+  const expected = (0.04 + 0.8 * (1 + 2 + 0.04) + 0.09) / 2;
+  expect(float32View(outputs.get(loss))[0]).toBeCloseTo(expected, 5);
+  const gradient = float32View(outputs.get(gradients.get('x') ?? ''));
+  expect([...gradient.slice(7, 11), ...gradient.slice(12)].every((slope) => slope === 0)).toBe(true);
+  expect(gradient[11]).toBeCloseTo(0.3, 5);
+  expect(gradient[3]).toBeCloseTo(0.4, 5);
+  await runner.release();
+});

@@ -12,6 +12,9 @@ import { GraphBuilder, int, type Ref } from './autodiff/graphBuilder.ts';
  * - distillation: both hold logits along axis 1; the divergence of the softened distributions, times temperature
  *   squared, so that gradients keep their size (Hinton et al. 2015).
  * - squared, absolute: the mean over all elements.
+ * - boxes: both are [batch, places, 4 + 1 + classes], boxes in grid cells, then a confidence and class scores from 0 to 1.
+ *   Squared differences of confidences everywhere; of scores, and absolute ones of boxes, as far as the target is
+ *   confident that there is an object; the sum over the places of one picture.
  */
 export type LossTerm = {
   readonly output: string;
@@ -20,7 +23,7 @@ export type LossTerm = {
 } & (
   | { readonly type: 'cross-entropy'; readonly smoothing: number }
   | { readonly type: 'distillation'; readonly temperature: number }
-  | { readonly type: 'squared' | 'absolute' }
+  | { readonly type: 'squared' | 'absolute' | 'boxes' }
 );
 
 /** The graph with the targets as further inputs and the sum of all terms as its only output besides its own. */
@@ -87,7 +90,22 @@ function emit(b: GraphBuilder, term: LossTerm, output: Ref, target: Ref): Ref {
     }
     case 'absolute':
       return b.scale(sumAll(b, b.unary('Abs', b.sub(output, target))), 1 / count);
+    case 'boxes':
+      return boxes(b, output, target);
   }
+}
+
+function boxes(b: GraphBuilder, output: Ref, target: Ref): Ref {
+  const [batch = 1, , length = 5] = output.shape;
+  const columns = (x: Ref, start: number, end: number): Ref => b.slice(x, [2], [start], [end]);
+  const difference = b.sub(output, target);
+  const square = (x: Ref): Ref => b.mul(x, x);
+  const confidence = columns(target, 4, 5);
+  const perPlace = (x: Ref): Ref => b.reduceSum(x, [2], true);
+  const box = perPlace(b.unary('Abs', columns(difference, 0, 4)));
+  const scores = perPlace(square(columns(difference, 5, length)));
+  const seen = b.mul(confidence, b.add(box, scores));
+  return b.scale(sumAll(b, b.add(square(columns(difference, 4, 5)), seen)), 1 / batch);
 }
 
 function logSoftmax(b: GraphBuilder, x: Ref): Ref {

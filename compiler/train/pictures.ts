@@ -1,11 +1,11 @@
 /** Batches of labelled pictures for a classifier, with the usual augmentation; the same for the same random numbers. */
-import { elementCount, float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
+import { float32Tensor, type Tensor } from '../../graph/tensor.ts';
+import type { TrainingData } from './trainingData.ts';
 
 export interface Pictures {
   readonly count: number;
   /** Height and width. */
   readonly size: number;
-  readonly numClasses: number;
   /** count x 3 x size x size, 0 to 255. */
   readonly images: Uint8Array;
   readonly labels: Uint8Array;
@@ -56,39 +56,11 @@ function levelsOf({ mean, deviation }: Pictures): Float32Array {
   });
 }
 
-/** One-hot labels, [indices, numClasses]. */
-export function labelBatch({ labels, numClasses }: Pictures, indices: readonly number[]): Tensor {
-  const out = new Float32Array(indices.length * numClasses);
-  for (const [position, index] of indices.entries()) out[position * numClasses + (labels[index] ?? 0)] = 1;
-  return float32Tensor([indices.length, numClasses], out);
-}
-
-/** The pictures of one step: every epoch goes through all of them in an order of its own; the rest is left out. */
-export function indicesOfStep(
-  count: number,
-  batch: number,
-  step: number,
-  randomOfEpoch: (epoch: number) => () => number,
-): readonly number[] {
-  const stepsPerEpoch = Math.max(1, Math.floor(count / batch));
-  const random = randomOfEpoch(Math.floor(step / stepsPerEpoch));
-  const order = Uint32Array.from({ length: count }, (_, i) => i);
-  for (let i = count - 1; i > 0; i--) {
-    const j = Math.floor(random() * (i + 1));
-    [order[i], order[j]] = [order[j] ?? 0, order[i] ?? 0];
-  }
-  const start = (step % stepsPerEpoch) * batch;
-  return [...order.subarray(start, start + batch)];
-}
-
-/** How many rows of the logits are largest at the label. */
-export function countCorrect(logits: Tensor, { labels }: Pictures, indices: readonly number[]): number {
-  const values = float32View(logits);
-  const classes = elementCount(logits.dims.slice(1));
-  return indices.filter((index, row) => {
-    const scores = values.subarray(row * classes, (row + 1) * classes);
-    return (
-      scores.indexOf(scores.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)) === labels[index]
-    );
-  }).length;
+/** Pictures as what a trainer learns from. */
+export function pictureData(pictures: Pictures): TrainingData {
+  return {
+    count: pictures.count,
+    labels: pictures.labels,
+    batch: (indices, random) => pictureBatch(pictures, indices, random),
+  };
 }

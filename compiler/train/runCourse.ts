@@ -12,7 +12,7 @@ export interface CourseOptions extends Omit<LoopOptions, 'steps' | 'bestFrom' | 
   /** Names are `latest`, `best`, and `trunk-` with the kept ratio. */
   save(name: string, checkpoint: Uint8Array): Promise<void>;
   load(name: string): Promise<Uint8Array | undefined>;
-  /** Best evaluation of a run that is resumed, between two steps. */
+  /** Worth of the best evaluation of a run that is resumed, between two steps. */
   bestBetween(start: number, end: number): number | undefined;
   /** The trainer holds the best network of the branch; called again where a run stopped in it. */
   settled(segment: Segment): Promise<void>;

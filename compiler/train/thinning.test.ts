@@ -8,10 +8,18 @@ import { keepAt, scoreFeatures, thin } from './thinning.ts';
 function exchange(value: string, featureSize: number): ExchangedValue {
   return {
     value,
+    axis: 1,
     owners: [0, 0, 1, 1],
     featureSize,
-    contractions: [
-      { node: `${value} conv`, weight: `${value} w`, outputAxis: 0, inputAxis: 1, outputOwners: [0, 1] },
+    readers: [
+      {
+        node: `${value} conv`,
+        weight: `${value} w`,
+        outputAxis: 0,
+        inputAxis: 1,
+        outputOwners: [0, 1],
+        features: [0, 1, 2, 3],
+      },
     ],
     reads: [new Uint8Array(4).fill(1), new Uint8Array(4).fill(1)],
   };

@@ -1,6 +1,6 @@
 /** DISCO's thinning: which features shards stop reading, by the energy that each adds to the reader's outputs. */
 import { elementCount } from '../../graph/tensor.ts';
-import type { Contraction, ExchangedValue } from './exchangedValues.ts';
+import type { ExchangedValue, Reader } from './exchangedValues.ts';
 import type { Parameter, Parameters } from './parameters.ts';
 
 /**
@@ -29,52 +29,79 @@ export function keepAt({ from, to, start, end, every }: ThinningSchedule, step: 
 }
 
 /**
- * For each value and reading shard, the score of every feature: the share of the reader's output energy that it adds,
- * averaged over the outputs. `moments` holds the mean square of every feature by value.
+ * For each value and reading shard, the score of every feature: the share that it adds to the energy of the reader's
+ * outputs, averaged over them and summed over the contractions that read it. `moments` holds the mean square of every
+ * feature by value.
  */
 export function scoreFeatures(
   values: readonly ExchangedValue[],
   parameters: Parameters,
   moments: ReadonlyMap<string, Float32Array>,
 ): readonly (readonly Float64Array[])[] {
-  return values.map(({ value, owners, reads, contractions }) => {
-    const scores = reads.map(() => new Float64Array(owners.length));
-    for (const contraction of contractions) {
-      const parameter = parameters.get(contraction.weight);
-      const moment = moments.get(value);
-      if (parameter === undefined || moment === undefined) continue;
-      addScores(scores, contraction, parameter, moment);
+  const energies = values.map(({ value, readers }) =>
+    readers.flatMap((reader) => {
+      const [parameter, moment] = [parameters.get(reader.weight), moments.get(value)];
+      return parameter === undefined || moment === undefined ? [] : [energyOf(reader, parameter, moment)];
+    }),
+  );
+  // A contraction may read several values, side by side.
+  const totals = new Map<string, Float64Array>();
+  for (const { reader, outputs, inputs, energy } of energies.flat()) {
+    const total = totals.get(reader.node) ?? new Float64Array(outputs);
+    totals.set(reader.node, total);
+    for (const [i, part] of energy.entries()) {
+      const output = Math.floor(i / inputs);
+      total[output] = (total[output] ?? 0) + part;
     }
+  }
+  return values.map(({ owners, reads }, at) => {
+    const scores = reads.map(() => new Float64Array(owners.length));
+    for (const energy of energies[at] ?? []) addScores(scores, energy, totals.get(energy.reader.node));
     return scores;
   });
 }
 
-function addScores(
-  scores: readonly Float64Array[],
-  { outputOwners, outputAxis, inputAxis }: Contraction,
-  { dims, value, mask }: Parameter,
-  moment: Float32Array,
-): void {
+interface Energy {
+  readonly reader: Reader;
+  readonly outputs: number;
+  readonly inputs: number;
+  /** outputs x inputs: weight squared times mean square, over the kernel. */
+  readonly energy: Float64Array;
+}
+
+function energyOf(reader: Reader, { dims, value, mask }: Parameter, moment: Float32Array): Energy {
+  const { outputAxis, inputAxis, features } = reader;
   const [outputs = 1, inputs = 1] = [dims[outputAxis], dims[inputAxis]];
-  const [outputStride = 1, inputStride = 1] = [outputAxis, inputAxis].map((a) =>
-    elementCount(dims.slice(a + 1)),
+  const [outputStride = 1, inputStride = 1] = [outputAxis, inputAxis].map((axis) =>
+    elementCount(dims.slice(axis + 1)),
   );
   const energy = new Float64Array(outputs * inputs);
   for (const [i, weight] of value.entries()) {
-    if (mask?.[i] === 0) continue;
     const input = Math.floor(i / inputStride) % inputs;
+    const feature = features[input];
+    if (feature === undefined || mask?.[i] === 0) continue;
     const at = (Math.floor(i / outputStride) % outputs) * inputs + input;
-    energy[at] = (energy[at] ?? 0) + weight * weight * (moment[input] ?? 0);
+    energy[at] = (energy[at] ?? 0) + weight * weight * (moment[feature] ?? 0);
   }
+  return { reader, outputs, inputs, energy };
+}
+
+function addScores(
+  scores: readonly Float64Array[],
+  { reader: { outputOwners, features }, outputs, inputs, energy }: Energy,
+  totals: Float64Array | undefined,
+): void {
   const outputsOf = scores.map((_, shard) => outputOwners.filter((owner) => owner === shard).length);
   for (let output = 0; output < outputs; output++) {
-    const row = energy.subarray(output * inputs, (output + 1) * inputs);
-    const total = row.reduce((sum, part) => sum + part, 0);
     const owner = outputOwners[output] ?? 0;
     const list = scores[owner];
+    const total = totals?.[output] ?? 0;
     if (list === undefined || total === 0) continue;
-    for (const [input, part] of row.entries())
-      list[input] = (list[input] ?? 0) + part / total / (outputsOf[owner] ?? 1);
+    for (const [input, part] of energy.subarray(output * inputs, (output + 1) * inputs).entries()) {
+      const feature = features[input];
+      if (feature !== undefined)
+        list[feature] = (list[feature] ?? 0) + part / total / (outputsOf[owner] ?? 1);
+    }
   }
 }
 

@@ -1,22 +1,22 @@
 /** What a trainer is given, what it reports, and what it can do. The trainer itself is trainer.ts. */
 import type { Graph } from '../../graph/graph.ts';
 import type { Backend } from '../../runtime/backend.ts';
-import type { ClassifierLoss } from './classifierLoss.ts';
 import type { ExchangedValue, Kept } from './exchangedValues.ts';
+import type { Objective } from './objective.ts';
 import type { SgdOptions } from './optimiser.ts';
-import type { Pictures } from './pictures.ts';
 import type { ThinningScope } from './thinning.ts';
+import type { TrainingData } from './trainingData.ts';
 
 export interface TrainerOptions {
   readonly backend: Backend;
   /**
-   * Normalised, with one input of pictures [batch, 3, size, size] and one output of logits [batch, classes]; its
-   * batch normalisations use the batch's statistics in training.
+   * Normalised, with one input [batch, ...] and one output (logits for a classifier); its batch normalisations use the
+   * batch's statistics in training.
    */
   readonly graph: Graph;
-  /** Gives the logits that are imitated, for the same input; without one only labels count. */
+  /** Gives the outputs that are imitated, for the same input; without one only labels count. */
   readonly teacher?: Graph;
-  readonly pictures: Pictures;
+  readonly data: TrainingData;
   /** What shards exchange, thinned in place; absent where the model is not divided. */
   readonly exchanges?: readonly ExchangedValue[];
   readonly thinning?: {
@@ -24,7 +24,9 @@ export interface TrainerOptions {
     /** Kept ratio to thin to before a step (from 0); undefined where nothing is due. */
     keepAt(step: number): number | undefined;
   };
-  readonly loss: ClassifierLoss;
+  /** Type that features will travel as: with uint8, what is exchanged is rounded in training too. Default float32. */
+  readonly wire?: 'float32' | 'uint8';
+  readonly objective: Objective;
   readonly optimiser: SgdOptions;
   /** Learning rate of a step, counted from 0. */
   rateAt(step: number): number;
@@ -40,19 +42,28 @@ export interface StepReport {
   /** Of the gradients, before clipping. */
   readonly gradientNorm: number;
   readonly rate: number;
-  /** Share of the batch classified correctly, augmented as it was. */
-  readonly accuracy: number;
+  /** Share of the batch classified correctly, augmented as it was; only with labels. */
+  readonly accuracy?: number;
   readonly kept: Kept;
+}
+
+/** Of the network as it stands: the share classified correctly with labels, the mean loss against the teacher without. */
+export interface EvaluationResult {
+  readonly accuracy?: number | undefined;
+  readonly loss?: number | undefined;
 }
 
 export interface Trainer {
   readonly step: number;
   /** Throws SESSION_FAILED. */
   trainStep(): Promise<StepReport>;
-  /** Share of the pictures that the network as it stands classifies correctly; a last, partial batch counts too. */
-  evaluate(pictures: Pictures): Promise<number>;
+  /** A last, partial batch counts too (with labels; without, it is left out where there is a whole one). */
+  evaluate(data: TrainingData): Promise<EvaluationResult>;
   save(): Uint8Array;
-  /** Goes on exactly where the checkpoint was saved, or counts on from `step`. Throws FILE_UNREADABLE for one of another model. */
+  /**
+   * Goes on exactly where the checkpoint was saved, or counts on from `step`. Throws FILE_UNREADABLE for one of another
+   * model.
+   */
   restore(checkpoint: Uint8Array, step?: number): void;
   /** The graph with the weights as they are now (thinned out ones are 0) and the running statistics. */
   trainedGraph(): Graph;

@@ -43,40 +43,50 @@ export function stepGraph(graph: Graph, terms: readonly LossTerm[], weights: rea
   };
 }
 
-/** Value -> output of its channels' (axis 1) mean squares. */
-export type Moments = ReadonlyMap<string, string>;
+/** Value -> output with one number per feature. */
+export type FeatureOutputs = ReadonlyMap<string, string>;
 
-/** The graph with further outputs: the mean square of every channel of the given values, over the batch. */
-export function withMoments(graph: Graph, values: readonly string[]): { graph: Graph; moments: Moments } {
-  const { builder, ref, extended } = extend(graph, 'moments');
-  const moments = new Map(
-    values.map((value) => {
-      const x = ref(value);
-      const axes = x.shape.map((_, axis) => axis).filter((axis) => axis !== 1);
-      const count = elementCount(x.shape) / (x.shape[1] ?? 1);
-      const square = builder.reduceWith('ReduceSumSquare', x, axes, false);
-      return [value, builder.scale(square, 1 / count).name] as const;
-    }),
-  );
-  return { graph: extended([...moments.values()]), moments };
+export interface FeatureAxis {
+  readonly value: string;
+  readonly axis: number;
 }
 
-/** The graph with means and mean squares of the given values' channels as further outputs. */
-export function withMeans(
-  graph: Graph,
-  values: readonly string[],
-): { graph: Graph; moments: Moments; means: Moments } {
-  const { graph: squared, moments } = withMoments(graph, values);
-  const { builder, ref, extended } = extend(squared, 'means');
-  const means = new Map(
-    values.map((value) => {
+type Reduction = 'ReduceSumSquare' | 'ReduceMean' | 'ReduceMax' | 'ReduceMin';
+
+/** The graph with a further output for each value: all but the features' axis reduced. */
+function withReduced(graph: Graph, values: readonly FeatureAxis[], opType: Reduction, prefix: string) {
+  const { builder, ref, extended } = extend(graph, prefix);
+  const outputs = new Map(
+    values.map(({ value, axis: features }) => {
       const x = ref(value);
-      const axes = x.shape.map((_, axis) => axis).filter((axis) => axis !== 1);
-      const mean = builder.reduceWith('ReduceMean', x, axes, false);
-      return [value, builder.unary('Identity', mean).name] as const;
+      const axes = x.shape.map((_, axis) => axis).filter((axis) => axis !== features);
+      const reduced = builder.reduceWith(opType, x, axes, false);
+      const count = elementCount(x.shape) / (x.shape[features] ?? 1);
+      const result = opType === 'ReduceSumSquare' ? builder.mul(reduced, builder.scalar(1 / count)) : reduced;
+      return [value, result.name] as const;
     }),
   );
-  return { graph: extended([...means.values()]), moments, means };
+  return { graph: extended([...outputs.values()]), outputs };
+}
+
+/** With the mean square of every feature of the given values, over the batch. */
+export function withMoments(graph: Graph, values: readonly FeatureAxis[]) {
+  const { graph: extended, outputs } = withReduced(graph, values, 'ReduceSumSquare', 'moments');
+  return { graph: extended, moments: outputs };
+}
+
+/** With means and mean squares. */
+export function withMeans(graph: Graph, values: readonly FeatureAxis[]) {
+  const { graph: squared, moments } = withMoments(graph, values);
+  const { graph: extended, outputs } = withReduced(squared, values, 'ReduceMean', 'means');
+  return { graph: extended, moments, means: outputs };
+}
+
+/** With the largest and the least of every feature. */
+export function withRanges(graph: Graph, values: readonly FeatureAxis[]) {
+  const { graph: topped, outputs: high } = withReduced(graph, values, 'ReduceMax', 'largest');
+  const { graph: extended, outputs: low } = withReduced(topped, values, 'ReduceMin', 'least');
+  return { graph: extended, high, low };
 }
 
 function extend(graph: Graph, prefix: string) {

@@ -24,7 +24,6 @@ export function tinyPictures(count: number, seed: number): Pictures {
   return {
     count,
     size,
-    numClasses: classes,
     images,
     labels,
     mean: [0.5, 0.5, 0.5],

@@ -1,0 +1,47 @@
+/** What `starling train` begins with: an ONNX model, or a plan's folder with its weights and its division. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { copyBox } from '../graph/boxes.ts';
+import type { Model } from '../graph/graph.ts';
+import { byteCount, dataTypeBytes } from '../graph/tensor.ts';
+import { sha256Hex } from '../protocol/sha256.ts';
+import type { Division } from '../runtime/lower/program.ts';
+import { readBytes } from './files.ts';
+import { readModelFile } from './modelFile.ts';
+import { openPlanFolder, readWeights } from './planFolder.ts';
+
+export interface Trainable {
+  readonly model: Model;
+  /** Of a plan. */
+  readonly division?: Division;
+  /** SHA-256 of what was read, which a run that is resumed must find again. */
+  readonly sha256: string;
+}
+
+/** Throws MODEL_NOT_FOUND, PLAN_NOT_FOUND, or what reading them throws. */
+export async function readTrainable(path: string): Promise<Trainable> {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (!isFolder) {
+    return { model: await readModelFile(path), sha256: sha256Hex(await readBytes(path, 'MODEL_NOT_FOUND')) };
+  }
+  const plan = await openPlanFolder(path);
+  const weights = await readWeights(path, plan);
+  const { graph } = plan.model;
+  const initializers = new Map(
+    [...graph.initializers].map(([name, tensor]) => {
+      const { dataType, dims } = tensor;
+      if (dataType === 'string') return [name, tensor] as const;
+      const data = new Uint8Array(byteCount(dataType, dims));
+      const target = { selections: {}, data };
+      for (const box of weights.boxes(name)) {
+        copyBox(dims, dataTypeBytes[dataType], box, target);
+      }
+      return [name, { ...tensor, data }] as const;
+    }),
+  );
+  return {
+    model: { ...plan.model, graph: { ...graph, initializers } },
+    division: plan.division,
+    sha256: sha256Hex(await readBytes(join(path, 'plan.json'))),
+  };
+}

@@ -1,0 +1,198 @@
+/** A whole training run in a folder: prepare, resume, walk the course, and write what every level gives. */
+import { createHeapBackend } from '../backends/ortHeap.ts';
+import { openBatch } from '../compiler/normalise/batchOpen.ts';
+import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
+import { courseKeep, courseOf, courseRate } from '../compiler/train/course.ts';
+import { exchangedValues, keptRatio, readSupports, supportsOf } from '../compiler/train/exchangedValues.ts';
+import { insertBatchNorm } from '../compiler/train/insertBatchNorm.ts';
+import { type LogLine, worthOf } from '../compiler/train/loop.ts';
+import type { Objective } from '../compiler/train/objective.ts';
+import { runCourse } from '../compiler/train/runCourse.ts';
+import type { ThinningScope } from '../compiler/train/thinning.ts';
+import { createTrainer } from '../compiler/train/trainer.ts';
+import type { EvaluationResult } from '../compiler/train/trainerTypes.ts';
+import type { TrainingData } from '../compiler/train/trainingData.ts';
+import type { Graph, Model } from '../graph/graph.ts';
+import { seededRandom } from '../graph/random.ts';
+import type { Tensor } from '../graph/tensor.ts';
+import { StarlingError } from '../protocol/errors.ts';
+import type { Backend } from '../runtime/backend.ts';
+import { divideForTraining } from './divideForTraining.ts';
+import type { Trainable } from './trainable.ts';
+import { type LevelResult, openCurve } from './trainingCurve.ts';
+import type { LoggedLine, TrainingFolder } from './trainingFolder.ts';
+import { writeLevel } from './trainingLevel.ts';
+import type { TrainingSource } from './trainingSource.ts';
+
+export interface TrainingRun {
+  readonly name: string;
+  readonly objective: Objective;
+  /** Of the whole course. */
+  readonly steps: number;
+  readonly batch: number;
+  /** Height and width of a sample. */
+  readonly size: readonly [number, number];
+  readonly numShards: number;
+  /** The kept ratio that matters most; 1 thins nothing. */
+  readonly keep: number;
+  /** Further kept ratios of the curve. */
+  readonly levels: readonly number[];
+  readonly scope: ThinningScope;
+  /** Owners as they come, or chosen so that little energy crosses. */
+  readonly owners: 'contiguous' | 'assigned';
+  readonly wire: 'float32' | 'uint8';
+  readonly rate: number;
+  readonly weightDecay: number;
+  readonly clipNorm: number;
+  readonly seed: number;
+}
+
+export interface TrainingReport {
+  readonly step: number;
+  readonly aborted: boolean;
+  /** Of the model that training began with, on the test part where there is one. */
+  readonly dense: EvaluationResult;
+  readonly curve: readonly LevelResult[];
+}
+
+/** Batches that measure the deviations for batch normalisation. */
+const statisticsBatches = 16;
+/** Samples that such a batch holds in all, at most. */
+const statisticsSamples = 2048;
+
+export interface TrainingHooks {
+  readonly signal: AbortSignal;
+  onLine(line: LogLine): void;
+}
+
+/** Throws INPUT_INVALID, MODEL_UNSUPPORTED, or what training throws. */
+export async function runTrainingFolder(
+  { model, division: given }: Trainable,
+  teacher: Model | undefined,
+  run: TrainingRun,
+  source: TrainingSource,
+  backend: Backend,
+  folder: TrainingFolder,
+  hooks: TrainingHooks,
+): Promise<TrainingReport> {
+  const normalised = await normaliseFor(model, run);
+  const { graph } = normalised;
+  const taught = teacher === undefined ? graph : (await normaliseFor(teacher, run)).graph;
+  const division = await divideForTraining(normalised, given, run, folder, backend, source.train);
+  const exchanges = exchangedValues(graph, division);
+  readSupports(exchanges, division.supports ?? new Map());
+  const course = courseOf({ levels: run.levels, target: run.keep, steps: run.steps });
+  const trainer = await createTrainer({
+    backend,
+    graph: await insertBatchNorm(graph, backend, await sampleBatches(source.train, graph, run)),
+    teacher: taught,
+    data: source.train,
+    exchanges,
+    thinning: { scope: run.scope, keepAt: (step) => courseKeep(course, step) },
+    wire: run.wire,
+    objective: run.objective,
+    optimiser: { momentum: 0.9, weightDecay: run.weightDecay, clipNorm: run.clipNorm },
+    rateAt: (step) => courseRate(course, run.rate, step),
+    statisticsMomentum: 0.1,
+    seed: run.seed,
+  });
+  const judged = source.test ?? source.held;
+  const curve = await openCurve(folder.path('curve.json'));
+  const dense = await curve.dense(() => trainer.evaluate(judged));
+  const latest = await folder.checkpoint('latest');
+  if (latest !== undefined) trainer.restore(latest);
+  const lines = await folder.rewindLog(trainer.step);
+  const time = secondsOf(lines);
+  const aborted = await runCourse(trainer, {
+    course,
+    logEvery: 20,
+    evaluateEvery: 200,
+    saveEvery: 50,
+    evaluation: source.held,
+    log: async (line) => {
+      hooks.onLine(line);
+      time.add(line);
+      await folder.log(line);
+    },
+    save: folder.save,
+    load: folder.checkpoint,
+    bestBetween: (start, end) => bestOf(lines, start, end),
+    now: () => performance.now(),
+    signal: hooks.signal,
+    settled: async (segment) => {
+      const kept = keptRatio(exchanges);
+      const result = await trainer.evaluate(judged);
+      const traffic = await writeLevel(folder.path(`kept-${segment.keep}`), {
+        original: normalised,
+        trained: trainer.trainedGraph(),
+        division: { ...division, supports: supportsOf(exchanges) },
+        run,
+        backend,
+        samples: source.train,
+      });
+      await curve.add({
+        keep: segment.keep,
+        keptFeatures: kept.features,
+        keptElements: kept.elements,
+        ...result,
+        ...traffic,
+        step: segment.start + segment.steps,
+        seconds: time.total(),
+      });
+    },
+  });
+  await trainer.release();
+  return { step: trainer.step, aborted, dense, curve: curve.levels() };
+}
+
+/** Concrete shapes, for batches of the run's size. Throws MODEL_UNSUPPORTED for a model that takes none such. */
+async function normaliseFor(model: Model, { batch, size }: TrainingRun) {
+  const [input, ...others] = model.graph.inputs;
+  if (input === undefined || others.length > 0) {
+    throw new StarlingError(
+      'MODEL_UNSUPPORTED',
+      `Training expects a model of one input, this one has ${others.length + (input === undefined ? 0 : 1)}.`,
+    );
+  }
+  const heap = await createHeapBackend();
+  const shapes = { [input.name]: [batch, 3, ...size] };
+  if (input.shape?.[0] !== 1 || batch === 1) return normaliseModel(model, { backend: heap, shapes });
+  // Made for one sample: the batch is opened where that is possible.
+  const single = await normaliseModel(model, { backend: heap, shapes: { [input.name]: [1, 3, ...size] } });
+  if (!single.batchOpen) {
+    throw new StarlingError(
+      'MODEL_UNSUPPORTED',
+      'The model takes one sample at a time, and its batch cannot be opened; train it with --batch 1.',
+    );
+  }
+  return normaliseModel(openBatch(single.model), { backend: heap, shapes });
+}
+
+async function sampleBatches(data: TrainingData, graph: Graph, { batch, seed }: TrainingRun) {
+  const random = seededRandom(seed);
+  const batches: ReadonlyMap<string, Tensor>[] = [];
+  for (let i = 0; i < statisticsBatches && i * batch < statisticsSamples; i++) {
+    const indices = Array.from({ length: batch }, () => Math.floor(random() * data.count));
+    batches.push(new Map([[graph.inputs[0]?.name ?? '', await data.batch(indices, random)]]));
+  }
+  return batches;
+}
+
+/** Seconds of steps, from the lines of the log. */
+function secondsOf(lines: readonly LoggedLine[]) {
+  let [seconds, last] = [0, 0];
+  const add = (line: LoggedLine | LogLine): void => {
+    if (line.type !== 'train' || typeof line.secondsPerStep !== 'number') return;
+    seconds += line.secondsPerStep * (line.step - last);
+    last = line.step;
+  };
+  for (const line of lines) add(line);
+  return { add, total: () => Math.round(seconds) };
+}
+
+function bestOf(lines: readonly LoggedLine[], start: number, end: number): number | undefined {
+  const values = lines.flatMap(({ type, step, accuracy, loss }) =>
+    type === 'evaluation' && step >= start && step <= end ? [worthOf({ accuracy, loss })] : [],
+  );
+  return values.length === 0 ? undefined : Math.max(...values);
+}
