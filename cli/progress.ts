@@ -19,13 +19,17 @@ interface ProgressOptions {
 const redrawMs = 100;
 
 export function createProgress({ label, stream, now = () => performance.now() }: ProgressOptions): Progress {
-  const start = now();
+  let start = now();
+  let before = 0;
   let drawn = Number.NEGATIVE_INFINITY;
   let visible = false;
   return {
     update(done, total, note = '') {
       if (!stream.isTTY) return;
       const time = now();
+      // What begins again is a step of its own, whose pace the last one does not tell.
+      if (done < before) start = time;
+      before = done;
       if (time - drawn < redrawMs && done < total) return;
       drawn = time;
       visible = true;

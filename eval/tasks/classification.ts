@@ -2,6 +2,7 @@
 import { cifar10Input, loadCifar10 } from '../cifar10.ts';
 import { countImagenetSamples, imagenetSamples } from '../imagenet.ts';
 import { argmaxRows, topKCorrect } from '../metrics.ts';
+import { type Part, wholeFolder } from '../pictureFolder.ts';
 import { type Normalisation, planesOf } from '../pixels.ts';
 import { firstOutput, type Item, type Score, type Task } from '../task.ts';
 
@@ -31,14 +32,15 @@ export async function folderClassification(
   folder: string,
   normalisation: Normalisation,
   limit?: number,
+  part: Part = wholeFolder,
 ): Promise<Task<Labels>> {
-  const all = await countImagenetSamples(folder);
+  const all = await countImagenetSamples(folder, part);
   const step = limit === undefined ? 1 : Math.max(1, Math.ceil(all / limit));
   return {
     count: Math.ceil(all / step),
     createScore: createAccuracy,
     async *items(): AsyncGenerator<Item<Labels>> {
-      for await (const { label, image } of imagenetSamples(folder, step)) {
+      for await (const { label, image } of imagenetSamples(folder, step, part)) {
         const dims = [1, 3, image.height, image.width];
         yield { input: planesOf(image, normalisation), dims, truth: [label], count: 1 };
       }
