@@ -2,7 +2,7 @@
  * The benchmarks: one run on one machine, its controls first. Real Chromium tabs, one thread each. Prints a table and
  * writes JSON.
  *
- *   npm run bench -- [--models resnet50,esrgan-slim] [--axes channels,rows] [--links unshaped,50mbit]
+ *   npm run bench -- [--models resnet50,esrgan-slim] [--divisions channels,rows,auto,sparse] [--links unshaped,50mbit]
  *                    [--kinds plain,one-tab,stages,two-tabs] [--runs 20] [--calm SECONDS] [--patience 3] [--json FILE|-]
  */
 import { spawnSync } from 'node:child_process';
@@ -20,7 +20,7 @@ import { describeCommit, describeMachine, loadAverage, waitForCalm } from './mac
 import { measureModel, type ScenarioResult } from './measure.ts';
 import { benchModels } from './models.ts';
 import { breakdownTable, controlsText, exchangesTable, scenariosTable } from './report.ts';
-import { benchAxes, benchKinds, benchLinks, scenariosOf } from './scenarios.ts';
+import { benchDivisions, benchKinds, benchLinks, scenariosOf } from './scenarios.ts';
 import { serveBenchSite } from './site.ts';
 import { createSlowLink } from './slowLink.ts';
 import { openSubjects, type Stage } from './subject.ts';
@@ -33,7 +33,7 @@ const loopback = '127.0.0.1';
 const { values } = parseArgs({
   options: {
     models: { type: 'string', default: 'resnet50,esrgan-slim' },
-    axes: { type: 'string', default: benchAxes.join() },
+    divisions: { type: 'string', default: benchDivisions.join() },
     links: { type: 'string', default: 'unshaped' },
     kinds: { type: 'string', default: benchKinds.join() },
     runs: { type: 'string', default: '20' },
@@ -45,7 +45,7 @@ const { values } = parseArgs({
 
 const tell = (what: string) => process.stderr.write(`${what}\n`);
 const models = pick('--models', values.models, benchModels, ({ id }) => id);
-const axes = pick('--axes', values.axes, benchAxes, String);
+const divisions = pick('--divisions', values.divisions, benchDivisions, String);
 const kinds = pick('--kinds', values.kinds, benchKinds, String);
 const links = pick('--links', values.links, Object.keys(benchLinks), String);
 
@@ -107,7 +107,7 @@ async function main(isolated: boolean): Promise<void> {
     const opened = await openSubjects(
       stage,
       model,
-      scenariosOf(axes, usable).filter(({ kind }) => kinds.includes(kind)),
+      scenariosOf(divisions, usable).filter(({ kind }) => kinds.includes(kind)),
       tell,
     );
     const options = {

@@ -1,9 +1,13 @@
 /** Plans of the measured models, compiled when they are first asked for, and what one run of two devices exchanges. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { compileModel, type DivisionAxis } from '../compiler/compile.ts';
+import { createHeapBackend } from '../backends/ortHeap.ts';
+import { createNodeBackend } from '../backends/ortNode.ts';
+import { calibrationData } from '../cli/calibrationData.ts';
+import { type CompileOptions, compileModel } from '../compiler/compile.ts';
 import { runWhole } from '../compiler/measure/verify.ts';
 import { pixelEnds } from '../compiler/pixels.ts';
+import { sharedPath } from '../eval/cacheDir.ts';
 import { loadModel } from '../graph/load.ts';
 import { randomTensor, seededRandom } from '../graph/random.ts';
 import { saveModel } from '../graph/save.ts';
@@ -16,6 +20,8 @@ import { type LinkCost, localLink, referenceDevice } from '../runtime/predict/co
 import { simulate } from '../runtime/predict/simulate.ts';
 import type { BenchModel } from './models.ts';
 import type { PageModel } from './page/benchPage.ts';
+import { keptPlan } from './planCache.ts';
+import { type BenchDivision, sparseKeep } from './scenarios.ts';
 
 type PixelInput = BenchModel['pixels']['input'];
 
@@ -92,41 +98,41 @@ export class BenchPlans {
   /** `megabits` is what `auto` plans for; null is two tabs of one machine. */
   plan(
     model: BenchModel,
-    axis: DivisionAxis,
+    division: BenchDivision,
     numShards: number,
     megabits: number | null = null,
   ): Promise<BenchPlan> {
-    const link = axis === 'auto' ? linkOf(megabits) : localLink;
-    const path = `${model.id}/${axis}-${numShards}${link === localLink ? '' : `-${megabits}mbit`}`;
-    const known = this.#plans.get(path) ?? this.#compile(model, axis, numShards, path, link);
+    const link = division === 'auto' ? linkOf(megabits) : localLink;
+    const path = `${model.id}/${division}-${numShards}${link === localLink ? '' : `-${megabits}mbit`}`;
+    const known = this.#plans.get(path) ?? this.#compile(model, division, numShards, path, link);
     this.#plans.set(path, known);
     return known;
   }
 
   async #compile(
     model: BenchModel,
-    axis: DivisionAxis,
+    division: BenchDivision,
     numShards: number,
     path: string,
     link: LinkCost,
   ): Promise<BenchPlan> {
-    const { name, dims } = model.input;
-    const { files } = await compileModel(await model.bytes(), {
-      name: model.id,
-      numShards,
-      axis,
-      shapes: { [name]: dims },
-      pixels: model.pixels,
-      cost: { devices: Array(numShards).fill(referenceDevice), link },
-      backend: this.#backend,
-    });
+    const cost = { devices: Array(numShards).fill(referenceDevice), link };
+    const settings = { name: model.id, numShards, shapes: { [model.input.name]: model.input.dims }, cost };
+    const compile = async (options: Pick<CompileOptions, 'axis' | 'backend' | 'sparse' | 'wire'>) =>
+      (await compileModel(await model.bytes(), { ...settings, ...options, pixels: model.pixels })).files;
+    const files =
+      division === 'sparse'
+        ? await keptPlan(`${model.id}-sparse-${numShards}`, async () => compile(await sparseOptions(model)))
+        : await compile({ axis: division, backend: this.#backend });
     for (const [file, bytes] of files) await this.#write(`${path}/${file}`, bytes);
-    const { model: lowered, division } = await openPlan(async (file) => files.get(file) ?? new Uint8Array());
+    const { model: lowered, division: divided } = await openPlan(
+      async (file) => files.get(file) ?? new Uint8Array(),
+    );
     const shards = Array.from({ length: numShards }, (_, shard) => shard);
-    const alone = lower(lowered.graph, division, [shards]);
+    const alone = lower(lowered.graph, divided, [shards]);
     const apart = lower(
       lowered.graph,
-      division,
+      divided,
       shards.map((shard) => [shard]),
     );
     const predicted = (room: RoomProgram, link: LinkCost) =>
@@ -138,6 +144,25 @@ export class BenchPlans {
         over === 'one device' ? predicted(alone, localLink) : predicted(apart, linkOf(over.megabits)),
     };
   }
+}
+
+/** A fifth of the features, as bytes; made on the native runtime where it is installed. */
+async function sparseOptions(
+  model: BenchModel,
+): Promise<Pick<CompileOptions, 'axis' | 'backend' | 'sparse' | 'wire'>> {
+  const { folder, prepare } = model.calibration;
+  const shapes = { [model.input.name]: model.input.dims };
+  const [path, part] = folder.split(':');
+  const found = sharedPath(path ?? '');
+  if (found === undefined) throw new Error(`../shared/${path} is not on this machine.`);
+  const source = part === undefined ? found : `${found}:${part}`;
+  const calibration = await calibrationData(source, loadModel(await model.bytes()), { prepare, shapes });
+  return {
+    axis: 'channels',
+    backend: await createNodeBackend({ threads: 1 }).catch(() => createHeapBackend({ threads: 1 })),
+    sparse: { calibration, budget: { keep: sparseKeep } },
+    wire: { type: 'uint8', calibration },
+  };
 }
 
 /** A token bucket delays nothing; what it costs beside its bytes is what two tabs of one machine cost. */

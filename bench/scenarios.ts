@@ -1,7 +1,13 @@
 /** What is measured for each model, as data: who computes what, and over which link. */
 import type { DivisionAxis } from '../compiler/compile.ts';
 
-export const benchAxes: readonly DivisionAxis[] = ['channels', 'rows', 'auto'];
+/** `sparse` is by channels with a fifth of the features exchanged, as bytes. */
+export type BenchDivision = DivisionAxis | 'sparse';
+
+export const benchDivisions: readonly BenchDivision[] = ['channels', 'rows', 'auto', 'sparse'];
+
+/** Features that `sparse` keeps of those that a dense division exchanges. */
+export const sparseKeep = 0.2;
 
 /** Megabits per second both ways; null is whatever two tabs of one browser have. */
 export const benchLinks: Readonly<Record<string, number | null>> = {
@@ -15,13 +21,13 @@ export type Scenario =
   /** The original model in one session of onnxruntime-web's public API. */
   | { readonly kind: 'plain' }
   /** Every shard of a plan in one tab, through the library. */
-  | { readonly kind: 'one-tab'; readonly axis: DivisionAxis; readonly numShards: number }
+  | { readonly kind: 'one-tab'; readonly division: BenchDivision; readonly numShards: number }
   /** The stages of both devices in one Worker, against the same nodes as one session a device. */
-  | { readonly kind: 'stages'; readonly axis: DivisionAxis; readonly numShards: 2 }
+  | { readonly kind: 'stages'; readonly division: BenchDivision; readonly numShards: 2 }
   /** One of two shards in each of two tabs, through the library. */
   | {
       readonly kind: 'two-tabs';
-      readonly axis: DivisionAxis;
+      readonly division: BenchDivision;
       readonly numShards: 2;
       readonly link: string;
     };
@@ -33,28 +39,29 @@ export const targets: { readonly [Kind in Scenario['kind']]?: number } = { 'one-
 
 const shardsInOneTab = [2, 4, 8];
 
-export function scenariosOf(axes: readonly DivisionAxis[], links: readonly string[]): Scenario[] {
+export function scenariosOf(divisions: readonly BenchDivision[], links: readonly string[]): Scenario[] {
   return [
     { kind: 'plain' },
-    ...axes.flatMap((axis) => [
-      // What is chosen depends on the link, and is one of the others or a mix of them.
-      ...(axis === 'auto'
+    ...divisions.flatMap((division) => [
+      // What is chosen depends on the link, and is one of the others or a mix of them. A thinned one is made for two.
+      ...(division === 'auto' || division === 'sparse'
         ? []
         : [
-            ...shardsInOneTab.map((numShards) => ({ kind: 'one-tab', axis, numShards }) as const),
-            { kind: 'stages', axis, numShards: 2 } as const,
+            ...shardsInOneTab.map((numShards) => ({ kind: 'one-tab', division, numShards }) as const),
+            { kind: 'stages', division, numShards: 2 } as const,
           ]),
-      ...links.map((link) => ({ kind: 'two-tabs', axis, numShards: 2, link }) as const),
+      ...links.map((link) => ({ kind: 'two-tabs', division, numShards: 2, link }) as const),
     ]),
   ];
 }
 
 export function titleOf(scenario: Scenario): string {
   if (scenario.kind === 'plain') return 'plain session, one tab';
-  const { axis, numShards } = scenario;
-  if (scenario.kind === 'one-tab') return `all ${numShards} shards by ${axis}, one tab`;
-  if (scenario.kind === 'stages') return `stages of 2 devices by ${axis}, one Worker`;
-  return `two tabs by ${axis}, ${scenario.link}`;
+  const { division, numShards } = scenario;
+  const how = division === 'sparse' ? `channels, ${sparseKeep} kept, uint8` : division;
+  if (scenario.kind === 'one-tab') return `all ${numShards} shards by ${how}, one tab`;
+  if (scenario.kind === 'stages') return `stages of 2 devices by ${how}, one Worker`;
+  return `two tabs by ${how}, ${scenario.link}`;
 }
 
 /** Of the link that a scenario uses; null is unshaped, or none. */

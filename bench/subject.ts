@@ -36,7 +36,7 @@ export interface Opened {
 /** What takes longer over its link says nothing that its bytes do not say. */
 const longestRunSeconds = 3;
 
-/** Opens the scenarios of a model, each in tabs of its own. Links share the tabs of their axis. */
+/** Opens the scenarios of a model, each in tabs of its own. Links share the tabs of their division. */
 export async function openSubjects(
   { site, browser, slow }: Stage,
   model: BenchModel,
@@ -75,7 +75,7 @@ export async function openSubjects(
     const plan =
       scenario.kind === 'plain'
         ? null
-        : await site.plans.plan(model, scenario.axis, scenario.numShards, megabitsOf(scenario));
+        : await site.plans.plan(model, scenario.division, scenario.numShards, megabitsOf(scenario));
     const seconds = plan === null ? 0 : secondsOnLink(scenario, plan);
     if (seconds > longestRunSeconds) {
       tell(`skipping ${model.id}: ${titleOf(scenario)}; a run would take ${seconds.toFixed(0)} s`);
@@ -89,9 +89,9 @@ export async function openSubjects(
       const megabits = megabitsOf(scenario);
       const ends = megabits === null ? 'unshaped' : 'shaped';
       const key =
-        scenario.axis === 'auto'
+        scenario.division === 'auto'
           ? `${model.id}-auto-${scenario.link}`
-          : `${model.id}-${scenario.axis}-${ends}`;
+          : `${model.id}-${scenario.division}-${ends}`;
       const room = rooms.get(key) ?? openRoom(plan as BenchPlan, key, megabits !== null);
       rooms.set(key, room);
       ({ page, relativeError } = await room);
@@ -106,7 +106,7 @@ export async function openSubjects(
           plan?.url ?? '',
         ] as const);
       } else {
-        const key = `${model.id}-${scenario.axis}-${scenario.numShards}-alone`;
+        const key = `${model.id}-${scenario.division}-${scenario.numShards}-alone`;
         await page.evaluate((room) => window.benchPage.join(room), key);
         relativeError = await load(page, pageModel, plan as BenchPlan);
       }
