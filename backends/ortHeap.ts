@@ -18,6 +18,11 @@ export function heapBackend(module: OrtModule): Backend {
   const queue = serialQueue();
   return {
     name: 'wasm',
+    // getValue renews HEAPU8 when another thread has grown the memory.
+    heapBytes: () => {
+      module.getValue(0, 'i32');
+      return module.HEAPU8.byteLength;
+    },
     upload: (tensor) => uploadToHeap(module, tensor),
     createSession: (model, externalData = []) =>
       queue(() => createHeapSession(module, queue, model, externalData)),

@@ -35,6 +35,8 @@ export interface Session {
 
 export interface Backend {
   readonly name: string;
+  /** Size of the engine's memory, which only grows; left out where it cannot be seen. */
+  heapBytes?(): number;
   /** Copies a tensor into the engine's memory. */
   upload(tensor: Tensor): TensorHandle;
   /** `model` is a serialised ONNX ModelProto. */

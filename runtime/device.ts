@@ -18,9 +18,11 @@ import { Epoch } from './epoch.ts';
 import type { Deliveries } from './executor.ts';
 import { type FetchFileOptions, FileTransfer } from './fileTransfer.ts';
 import { HostedRuns } from './hostedRuns.ts';
+import { measureLink, probeFile } from './linkProbe.ts';
 import type { LinkStats } from './linkStats.ts';
 import { loadExecutor } from './loadExecutor.ts';
 import type { Result, RoomProgram } from './lower/program.ts';
+import type { LinkCost } from './predict/costModel.ts';
 import type { Verdict } from './reassembly.ts';
 import { RunRecords } from './runRecords.ts';
 import { type DeviceRecord, packRecord, unpackRecord } from './timelineRecorder.ts';
@@ -36,10 +38,10 @@ export class Device {
   readonly #files: FileTransfer;
 
   constructor(options: DeviceOptions) {
-    const { id, clock, readFile } = options;
+    const { clock, readFile } = options;
     this.#options = options;
     this.#records = new RunRecords(clock);
-    this.#hosted = new HostedRuns(id, clock, this.#records);
+    this.#hosted = new HostedRuns(options, this.#records);
     this.#links = new DeviceLinks({
       clock,
       accept: (peer, header) => this.#accept(peer, header),
@@ -49,7 +51,7 @@ export class Device {
     this.#files = new FileTransfer({
       clock,
       send: (peer, frame) => this.#links.send(peer, frame),
-      read: async (sha256) => readFile?.(sha256),
+      read: async (sha256) => probeFile(sha256) ?? readFile?.(sha256),
     });
   }
 
@@ -76,6 +78,16 @@ export class Device {
     return this.#links.stats(peer);
   }
 
+  /** Round trip and bandwidth, measured now. Rejects PEER_LOST. */
+  measureLink(peer: string): Promise<LinkCost> {
+    return measureLink((sha256, options) => this.fetchFile(peer, sha256, options), this.#options.clock);
+  }
+
+  /** Of the newest placement, as measured while it was loaded; null where there is none. */
+  get speed(): number | null {
+    return this.#newest?.speed ?? null;
+  }
+
   /** Lowers, builds the sessions and warms them up; the epochs before stay until `retire`. */
   async load(
     plan: DevicePlan,
@@ -90,7 +102,9 @@ export class Device {
       failed: (run, error) => this.#failed(epoch, run, error),
     };
     const loaded = await loadExecutor(plan, placement, { self, backend, clock, deliveries, onProgress });
-    const epoch: Epoch = new Epoch({ self, placement, plan, ...loaded, links: this.#links });
+    const { openBatch } = plan;
+    const { graph } = plan.model;
+    const epoch: Epoch = new Epoch({ self, placement, graph, openBatch, ...loaded, links: this.#links });
     await this.#epochs.get(placement.epoch)?.executor.close();
     this.#epochs.set(placement.epoch, epoch);
     return loaded.room;
@@ -118,7 +132,7 @@ export class Device {
     inputs: Readonly<Record<string, Tensor>>,
     options: DeviceRunOptions = {},
   ): Promise<DeviceRunResult> {
-    const epoch = this.#epochs.get(Math.max(...this.#epochs.keys()));
+    const epoch = this.#newest;
     if (epoch === undefined)
       return Promise.reject(new StarlingError('NO_DEVICE', 'No plan is loaded; load one before running.'));
     return this.#hosted.start(epoch, runId, inputs, options);
@@ -131,6 +145,10 @@ export class Device {
   async close(): Promise<void> {
     this.#links.close();
     await this.retire(Number.POSITIVE_INFINITY);
+  }
+
+  get #newest(): Epoch | undefined {
+    return this.#epochs.get(Math.max(...this.#epochs.keys()));
   }
 
   #accept(peer: string, header: TensorHeader): Verdict {

@@ -36,6 +36,8 @@ export interface DeviceRunResult {
     readonly sentBytes: number;
     readonly receivedBytes: number;
     readonly rounds: number;
+    /** Of this device's engine, which never shrinks: the most it has needed. Null where it cannot be known. */
+    readonly heapBytes: number | null;
   };
   /** Where it was asked for. */
   readonly timeline?: RunTimeline;

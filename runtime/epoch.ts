@@ -1,8 +1,10 @@
 /** One placement as a device has it loaded: the room's programs, its own executor, and what goes to the others. */
+
+import type { Graph } from '../graph/graph.ts';
 import type { Tensor } from '../graph/tensor.ts';
 import type { AbortReason, TensorHeader } from '../protocol/frame.ts';
 import type { WireType } from '../protocol/wireType.ts';
-import type { DevicePlacement, DevicePlan } from './deviceApi.ts';
+import type { DevicePlacement } from './deviceApi.ts';
 import type { DeviceLinks } from './deviceLinks.ts';
 import type { DeviceRunStats, Executor } from './executor.ts';
 import type { RoomProgram } from './lower/program.ts';
@@ -10,7 +12,10 @@ import type { RoomProgram } from './lower/program.ts';
 export interface EpochParts {
   readonly self: string;
   readonly placement: DevicePlacement;
-  readonly plan: DevicePlan;
+  /** Of the plan: nothing here may hold its weights, which the sessions have their own copy of. */
+  readonly graph: Graph;
+  readonly openBatch: boolean;
+  readonly speed: number | null;
   readonly room: RoomProgram;
   readonly executor: Executor;
   readonly links: DeviceLinks;
@@ -18,15 +23,19 @@ export interface EpochParts {
 
 export class Epoch {
   readonly placement: DevicePlacement;
-  readonly plan: DevicePlan;
+  readonly graph: Graph;
+  readonly openBatch: boolean;
+  readonly speed: number | null;
   readonly room: RoomProgram;
   readonly executor: Executor;
   readonly #self: string;
   readonly #links: DeviceLinks;
 
-  constructor({ self, placement, plan, room, executor, links }: EpochParts) {
+  constructor({ self, placement, graph, openBatch, speed, room, executor, links }: EpochParts) {
     this.placement = placement;
-    this.plan = plan;
+    this.graph = graph;
+    this.openBatch = openBatch;
+    this.speed = speed;
     this.room = room;
     this.executor = executor;
     this.#self = self;

@@ -3,8 +3,9 @@ import type { Tensor } from '../graph/tensor.ts';
 import { type ErrorCode, StarlingError } from '../protocol/errors.ts';
 import type { AbortReason, TensorHeader } from '../protocol/frame.ts';
 import { limits } from '../protocol/limits.ts';
+import type { Backend } from './backend.ts';
 import type { Clock } from './clock.ts';
-import type { DeviceRunOptions, DeviceRunResult } from './deviceApi.ts';
+import type { DeviceOptions, DeviceRunOptions, DeviceRunResult } from './deviceApi.ts';
 import type { Epoch } from './epoch.ts';
 import { checkInputs, cutFeeds, OutputCollector } from './hostRun.ts';
 import type { RunRecords } from './runRecords.ts';
@@ -24,12 +25,14 @@ interface HostedRun {
 export class HostedRuns {
   readonly #self: string;
   readonly #clock: Clock;
+  readonly #backend: Pick<Backend, 'heapBytes'>;
   readonly #records: RunRecords;
   readonly #runs = new Map<number, HostedRun>();
 
-  constructor(self: string, clock: Clock, records: RunRecords) {
-    this.#self = self;
+  constructor({ id, clock, backend }: DeviceOptions, records: RunRecords) {
+    this.#self = id;
     this.#clock = clock;
+    this.#backend = backend;
     this.#records = records;
   }
 
@@ -44,9 +47,9 @@ export class HostedRuns {
     inputs: Readonly<Record<string, Tensor>>,
     { timeoutMs = limits.runMs, timeline = false }: DeviceRunOptions,
   ): Promise<DeviceRunResult> {
-    const { graph } = epoch.plan.model;
+    const { graph, openBatch } = epoch;
     return new Promise<DeviceRunResult>((resolve, reject) => {
-      checkInputs(graph, inputs, epoch.plan.openBatch);
+      checkInputs(graph, inputs, openBatch);
       const message = `The run took longer than ${timeoutMs} ms; a device may be frozen.`;
       const cancelTimeout = this.#clock.after(timeoutMs, () =>
         this.abort(runId, 'RUN_TIMEOUT', new StarlingError('RUN_TIMEOUT', message)),
@@ -159,6 +162,7 @@ export class HostedRuns {
         sentBytes: own.sentBytes + run.feedBytes,
         receivedBytes: own.receivedBytes + run.resultBytes,
         rounds: room.rounds,
+        heapBytes: this.#backend.heapBytes?.() ?? null,
       },
     };
     const noted = this.#records.join(runId, run.startedMs, totalMs, { room, ...placement });

@@ -7,6 +7,7 @@ import { type Deliveries, Executor } from './executor.ts';
 import { loadProgram } from './loadProgram.ts';
 import { lower } from './lower/lower.ts';
 import type { RoomProgram } from './lower/program.ts';
+import { speedOfStages } from './predict/deviceSpeed.ts';
 import { warmUp } from './warmUp.ts';
 import { buildBlob } from './weights/blob.ts';
 
@@ -18,12 +19,19 @@ export interface LoadExecutorOptions {
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
+export interface LoadedExecutor {
+  readonly room: RoomProgram;
+  readonly executor: Executor;
+  /** As the stages were warmed up, relative to the reference device; null where that was left out. */
+  readonly speed: number | null;
+}
+
 /** Throws PLACEMENT_INVALID or SESSION_FAILED. */
 export async function loadExecutor(
   plan: DevicePlan,
   placement: DevicePlacement,
   { self, backend, clock, deliveries, onProgress }: LoadExecutorOptions,
-): Promise<{ readonly room: RoomProgram; readonly executor: Executor }> {
+): Promise<LoadedExecutor> {
   const room = lower(plan.model.graph, plan.division, placement.shards);
   const program = room.programs[placement.devices.indexOf(self)];
   if (program === undefined) {
@@ -40,6 +48,7 @@ export async function loadExecutor(
     openBatch,
     ...(onProgress === undefined ? {} : { onProgress }),
   });
-  if (plan.warmUp !== false) await warmUp(loaded, { backend, clock });
-  return { room, executor: new Executor({ loaded, backend, openBatch, clock, deliveries }) };
+  const timed = plan.warmUp === false ? [] : await warmUp(loaded, { backend, clock });
+  const executor = new Executor({ loaded, backend, openBatch, clock, deliveries });
+  return { room, executor, speed: speedOfStages(program, timed) };
 }

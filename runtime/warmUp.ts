@@ -1,12 +1,14 @@
 /**
  * Runs freshly loaded stages on zeros: engines optimise code while it runs, and the first runs of a session are
- * many times slower than the later ones. Nobody should wait for that during a real run.
+ * many times slower than the later ones. Nobody should wait for that during a real run. How long they take then is
+ * what placements are decided with.
  */
 import { byteCount } from '../graph/tensor.ts';
 import type { Backend, TensorHandle } from './backend.ts';
 import type { Clock } from './clock.ts';
 import type { LoadedProgram, LoadedStage } from './loadProgram.ts';
 import type { Program } from './lower/program.ts';
+import type { TimedStage } from './predict/deviceSpeed.ts';
 
 export interface WarmUpOptions {
   readonly backend: Backend;
@@ -35,15 +37,20 @@ function zeros(
   return handles;
 }
 
-export async function warmUp(loaded: LoadedProgram, options: WarmUpOptions): Promise<void> {
+/** The shortest time of each stage; stages whose inputs cannot be made up are left out. */
+export async function warmUp(loaded: LoadedProgram, options: WarmUpOptions): Promise<TimedStage[]> {
   const { backend, clock, rounds = 3, maxMs = 1500 } = options;
   const start = clock.now();
+  const best = new Map<LoadedStage, number>();
   for (let round = 0; round < rounds && (round === 0 || clock.now() - start < maxMs); round++) {
     for (const stage of loaded.stages) {
       const inputs = zeros(loaded.program, stage, backend);
       if (inputs === undefined) continue;
+      const before = clock.now();
       const outputs = await stage.session.run(inputs);
+      best.set(stage, Math.min(best.get(stage) ?? Number.POSITIVE_INFINITY, clock.now() - before));
       for (const handle of [...inputs.values(), ...outputs.values()]) handle.release();
     }
   }
+  return [...best].map(([{ stage }, ms]) => ({ stage, ms }));
 }

@@ -10,8 +10,9 @@ import type { DeviceCost, LinkCost } from './costModel.ts';
 
 export interface RoomCost {
   readonly devices: readonly DeviceCost[];
-  /** The same link between any two devices. */
+  /** Between any two devices for which `links` gives nothing else. */
   readonly link: LinkCost;
+  readonly links?: (from: number, to: number) => LinkCost | undefined;
   /** Index of the device that feeds the inputs and collects the outputs. */
   readonly host: number;
 }
@@ -49,17 +50,17 @@ function nodeMs(program: Program, node: Node, cost: DeviceCost): number {
 /** Messages of one direction between two devices go one after the other. */
 class Links {
   readonly #free = new Map<string, number>();
-  readonly #cost: LinkCost;
+  readonly #cost: Pick<RoomCost, 'link' | 'links'>;
   bytes = 0;
 
-  constructor(cost: LinkCost) {
+  constructor(cost: Pick<RoomCost, 'link' | 'links'>) {
     this.#cost = cost;
   }
 
   /** When what leaves at `ms` has arrived. */
   carry(from: number, to: number, bytes: number, ms: number): number {
     if (from === to) return ms;
-    const { roundTripMs, bytesPerMs, messageMs } = this.#cost;
+    const { roundTripMs, bytesPerMs, messageMs } = this.#cost.links?.(from, to) ?? this.#cost.link;
     const key = `${from} ${to}`;
     const start = Math.max(ms, this.#free.get(key) ?? 0);
     const sent = start + bytes / bytesPerMs;
@@ -111,7 +112,7 @@ class Play {
   readonly #host: number;
 
   constructor(room: RoomProgram, cost: RoomCost) {
-    this.links = new Links(cost.link);
+    this.links = new Links(cost);
     this.#host = cost.host;
     this.players = room.programs.map((program, device): Player => {
       const own = cost.devices[device] ?? cost.devices[0];

@@ -1,0 +1,189 @@
+/**
+ * Predicts how far the wasm heap of a device grows while it loads a program and runs it: plays the allocations in the
+ * executor's order on a heap that grows as emscripten's does and never shrinks. Not time; not the page's own memory.
+ */
+import type { Node } from '../../graph/graph.ts';
+import { valuesRead } from '../../graph/sort.ts';
+import { byteCount } from '../../graph/tensor.ts';
+import { countReaders } from '../executorRun.ts';
+import type { Program, Stage } from '../lower/program.ts';
+
+/** What the engine itself takes, in bytes; measured (see `npm run bench:memory`). */
+export interface MemoryCost {
+  /** Size of a heap in which nothing has been created yet. */
+  readonly heapBytes: number;
+  /** Of that, what code and data of the engine occupy. */
+  readonly usedBytes: number;
+  /** Of each session and each node in it. */
+  readonly sessionBytes: number;
+  readonly nodeBytes: number;
+}
+
+const mebi = 1024 * 1024;
+
+/** onnxruntime-web 1.30, its wasm build with threads. */
+export const ortWebMemory: MemoryCost = {
+  heapBytes: 16 * mebi,
+  usedBytes: 13 * mebi,
+  sessionBytes: 60 * 1024,
+  nodeBytes: 4 * 1024,
+};
+
+/** The parts of a device's peak, in bytes of its heap. */
+export interface PeakBytes {
+  readonly weightBytes: number;
+  /** The most that tensors of one run take at once. */
+  readonly activationBytes: number;
+  /** The heap's size after loading and running: what a limit is compared with. */
+  readonly heapBytes: number;
+}
+
+/** Emscripten's growth: a fifth more than before, or what is asked for where that is larger. */
+class Heap {
+  #size: number;
+  #used: number;
+
+  constructor({ heapBytes, usedBytes }: MemoryCost) {
+    this.#size = heapBytes;
+    this.#used = usedBytes;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  take(bytes: number): void {
+    this.#used += bytes;
+    if (this.#used > this.#size)
+      this.#size = Math.max(this.#used, Math.min(this.#size * 1.2, this.#used + 96 * mebi));
+  }
+
+  give(bytes: number): void {
+    this.#used -= bytes;
+  }
+}
+
+/** Operators whose output may take the place of an input that nobody reads any more. */
+const inPlace = new Set([
+  'Relu', 'LeakyRelu', 'Sigmoid', 'Tanh', 'Clip', 'Elu', 'HardSigmoid', 'HardSwish', 'Erf', 'Sqrt', 'Exp', 'Abs', 'Neg',
+  'Add', 'Sub', 'Mul', 'Div', 'Sum', 'Max', 'Min', 'PRelu', 'BatchNormalization',
+  'Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', 'Identity', 'Dropout',
+]); // biome-ignore format: a list
+
+class Play {
+  readonly #program: Program;
+  readonly #heap: Heap;
+  readonly #left: Map<string, number>;
+  live = 0;
+  most = 0;
+
+  constructor(program: Program, heap: Heap) {
+    this.#program = program;
+    this.#heap = heap;
+    this.#left = new Map(countReaders(program));
+  }
+
+  bytesOf(name: string): number {
+    const type = this.#program.types.get(name);
+    if (type?.dims === undefined || type.dataType === 'string') return 0;
+    return byteCount(type.dataType, type.dims);
+  }
+
+  arrive(names: readonly string[]): void {
+    for (const name of names) this.#take(this.bytesOf(name));
+  }
+
+  run(stage: Stage): void {
+    const kept = new Set([...stage.inputs, ...stage.outputs]);
+    const uses = new Map<string, number>();
+    for (const node of stage.nodes)
+      for (const name of valuesRead(node)) uses.set(name, (uses.get(name) ?? 0) + 1);
+    const held = new Map<string, number>();
+    for (const node of stage.nodes) this.#runNode(node, { kept, uses, held });
+    for (const bytes of held.values()) this.#give(bytes);
+    for (const name of stage.outputs) this.#leave(name, (this.#left.get(name) ?? 0) - this.#sendsOf(name));
+    for (const name of stage.inputs) this.#leave(name, (this.#left.get(name) ?? 1) - 1);
+  }
+
+  #runNode(
+    node: Node,
+    { kept, uses, held }: { kept: ReadonlySet<string>; uses: Map<string, number>; held: Map<string, number> },
+  ): void {
+    const reads = valuesRead(node);
+    for (const name of reads) uses.set(name, (uses.get(name) ?? 1) - 1);
+    const dying = reads.filter((name) => !kept.has(name) && uses.get(name) === 0 && held.has(name));
+    for (const name of node.outputs) {
+      const bytes = this.bytesOf(name);
+      const reused =
+        inPlace.has(node.opType) && !kept.has(name) ? dying.findIndex((one) => held.get(one) === bytes) : -1;
+      if (reused >= 0) {
+        const [old = ''] = dying.splice(reused, 1);
+        held.delete(old);
+      } else this.#take(bytes);
+      if (!kept.has(name)) held.set(name, bytes);
+    }
+    for (const name of dying) {
+      this.#give(held.get(name) ?? 0);
+      held.delete(name);
+    }
+  }
+
+  /** Sends and results leave as soon as they are made. */
+  #sendsOf(name: string): number {
+    const { sends, results } = this.#program;
+    return (
+      sends.filter(({ sourceName }) => sourceName === name).length +
+      results.filter((one) => one.name === name).length
+    );
+  }
+
+  #leave(name: string, left: number): void {
+    this.#left.set(name, left);
+    if (left <= 0) this.#give(this.bytesOf(name));
+  }
+
+  #take(bytes: number): void {
+    this.#heap.take(bytes);
+    this.live += bytes;
+    this.most = Math.max(this.most, this.live);
+  }
+
+  #give(bytes: number): void {
+    this.#heap.give(bytes);
+    this.live -= bytes;
+  }
+}
+
+/** Where between two sizes a heap happens to be is luck: the mean over several beginnings. */
+const phases = [1, 1.05, 1.1, 1.15];
+
+export function predictPeak(program: Program, cost: MemoryCost = ortWebMemory): PeakBytes {
+  const peaks = phases.map((phase) => peakFrom(program, { ...cost, heapBytes: cost.heapBytes * phase }));
+  const [first] = peaks;
+  const heapBytes = Math.round(peaks.reduce((sum, peak) => sum + peak.heapBytes, 0) / peaks.length);
+  return { weightBytes: 0, activationBytes: 0, ...first, heapBytes };
+}
+
+function peakFrom(program: Program, cost: MemoryCost): PeakBytes {
+  const heap = new Heap(cost);
+  let weightBytes = 0;
+  for (const stage of program.stages) {
+    heap.take(cost.sessionBytes + cost.nodeBytes * stage.nodes.length);
+    // Every session has its own copy of what its nodes read.
+    for (const name of new Set(stage.nodes.flatMap(valuesRead))) {
+      const weight = program.weights.get(name);
+      if (weight === undefined) continue;
+      const bytes = byteCount(weight.dataType, weight.dims);
+      heap.take(bytes);
+      weightBytes += bytes;
+    }
+  }
+  const play = new Play(program, heap);
+  play.arrive(program.feeds.map(({ name }) => name));
+  for (const stage of program.stages) {
+    const waits = program.receives.filter(({ targetName }) => stage.inputs.includes(targetName));
+    play.arrive(waits.map(({ targetName }) => targetName));
+    play.run(stage);
+  }
+  return { weightBytes, activationBytes: play.most, heapBytes: heap.size };
+}
