@@ -19,6 +19,7 @@ export const errorCodes = [
   'PLAN_VERSION',
   'HASH_MISMATCH',
   'PLACEMENT_INVALID',
+  'MEMORY_LIMIT',
   // running
   'BACKEND_UNAVAILABLE',
   'SESSION_FAILED',

@@ -81,6 +81,10 @@ export const limits = {
   urlLength: 4096,
   /** Milliseconds between two reports of a load's progress to the other devices. */
   statusIntervalMs: 200,
+  /** A placement is thought over no more often. */
+  placementRethinkMs: 3_000,
+  /** Plans of one model that a page may load to choose from. */
+  plansAtOnce: 8,
   /** A device whose load makes no progress for so long gets no shards. */
   loadStallMs: 60_000,
   /** A host stays host for so long after its last run, and at most so long while another device waits. */

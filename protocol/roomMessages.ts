@@ -12,6 +12,7 @@ import { limits } from './limits.ts';
 export const DeviceId = v.pipe(v.string(), v.minLength(1), v.maxLength(limits.deviceIdLength));
 const Text = v.pipe(v.string(), v.maxLength(limits.statusTextLength));
 const Epoch = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const Amount = v.pipe(v.number(), v.finite(), v.minValue(0));
 const Fraction = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
 
 export const ErrorMessage = v.object({ code: v.picklist(errorCodes), message: Text });
@@ -24,6 +25,9 @@ const LoadState = v.object({
   /** Part of the weights and sessions that is there, 0 to 1. */
   progress: Fraction,
   error: v.nullable(ErrorMessage),
+  /** On its stages, relative to the reference device, and its wasm heap, once it is ready. */
+  speed: v.optional(v.nullable(Amount), null),
+  heapBytes: v.optional(v.nullable(Amount), null),
 });
 
 export const DeviceStatus = v.object({
@@ -41,6 +45,18 @@ export const DeviceStatus = v.object({
   mayStop: v.boolean(),
   /** Devices to which this one has an open tensor channel. */
   links: v.pipe(v.array(DeviceId), v.maxLength(limits.devices)),
+  /** Of those links, what was measured: milliseconds there and back, bytes in a millisecond. */
+  linkCosts: v.optional(
+    v.pipe(
+      v.array(v.object({ id: DeviceId, roundTripMs: Amount, bytesPerMs: v.pipe(Amount, v.minValue(1e-3)) })),
+      v.maxLength(limits.devices),
+    ),
+    [],
+  ),
+  /** On a small model that every device is measured with, relative to the reference device. */
+  speed: v.optional(v.nullable(v.pipe(Amount, v.minValue(1e-6))), null),
+  /** It loads no shards that are predicted to need more. */
+  memoryLimitBytes: v.optional(v.nullable(Amount), null),
   /** The greatest epoch it has heard of. */
   epoch: Epoch,
   load: v.nullable(LoadState),

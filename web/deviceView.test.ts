@@ -8,6 +8,9 @@ const status = (load: DeviceStatus['load'], more: Partial<DeviceStatus> = {}): D
   backend: null,
   mayStop: false,
   links: [],
+  linkCosts: [],
+  speed: null,
+  memoryLimitBytes: null,
   epoch: 1,
   load,
   session: false,
@@ -16,7 +19,7 @@ const status = (load: DeviceStatus['load'], more: Partial<DeviceStatus> = {}): D
   ...more,
 });
 const loading = (progress: number) =>
-  ({ epoch: 1, host: 'b', phase: 'loading', progress, error: null }) as const;
+  ({ epoch: 1, host: 'b', phase: 'loading', progress, error: null, speed: null, heapBytes: null }) as const;
 const placement: Placement = {
   type: 'placement',
   epoch: 1,
@@ -37,6 +40,7 @@ const state = {
   ]),
   excluded: new Map([['d', { code: 'HASH_MISMATCH' as const, message: 'A file is wrong.' }]]),
   plan: null,
+  choice: null,
   waitingRuns: 0,
   running: false,
 };

@@ -32,6 +32,7 @@ export async function joinRoom(options: JoinOptions): Promise<Room> {
       backend: options.backend ?? 'auto',
       threads: options.threads ?? Math.max(1, Math.min(4, Math.ceil(cores / 2))),
       wasmBase,
+      memoryLimitBytes: options.memoryLimitBytes ?? null,
     });
     const backend = await untilAborted(starting, joining.signal);
     return new Room({ options, signaling, worker, wasmBase, backend, death });

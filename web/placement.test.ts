@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Candidate, equalShares, placeShards, sameShares } from './placement.ts';
+import { type Candidate, equalShares, linkedGroup, sameShares, shareEqually } from './placement.ts';
 
 const linkedTo = (id: string, ...links: string[]): Candidate => ({ id, links, mayStop: false });
 
-describe('placeShards', () => {
+const placeShards = (numShards: number, host: string, others: readonly Candidate[]) =>
+  shareEqually(numShards, [host, ...linkedGroup(host, others)]);
+
+describe('equal shares of a room', () => {
   it('gives one device everything', () => {
     expect(placeShards(4, 'h', [])).toEqual({ devices: ['h'], shards: [[0, 1, 2, 3]] });
   });

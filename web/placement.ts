@@ -1,6 +1,6 @@
 /**
- * Which device holds which shards: a pure function of who is there. Equal shares; it measures nothing
- * and decides nothing about when a placement is taken up (see coordinator/).
+ * Which devices of a room can work together, and equal shares for them: pure functions of who is there. What was
+ * measured counts in choosePlacement.ts; when a placement is taken up is coordinator/'s.
  */
 
 export interface Candidate {
@@ -17,11 +17,10 @@ export interface Shares {
 }
 
 /**
- * Equal contiguous shares of `numShards` shards: the host first, then the other devices by id. A device takes
- * part only if it is linked, in both directions, with every device that already does. The first devices hold one
- * shard more where the numbers do not divide; devices for which no shard is left are not in the result.
+ * The other devices that may take part, by id. A device does only if it is linked, in both directions, with the host
+ * and every device that already does.
  */
-export function placeShards(numShards: number, host: string, others: readonly Candidate[]): Shares {
+export function linkedGroup(host: string, others: readonly Candidate[]): string[] {
   const members: Candidate[] = [];
   const sorted = others.filter(({ mayStop }) => !mayStop).sort((a, b) => (a.id < b.id ? -1 : 1));
   for (const candidate of sorted) {
@@ -30,7 +29,15 @@ export function placeShards(numShards: number, host: string, others: readonly Ca
     );
     if (linked && candidate.links.includes(host)) members.push(candidate);
   }
-  const devices = [host, ...members.map(({ id }) => id)].slice(0, Math.max(1, numShards));
+  return members.map(({ id }) => id);
+}
+
+/**
+ * Equal contiguous shares of `numShards` shards, in the order of the devices. The first hold one shard more where the
+ * numbers do not divide; devices for which no shard is left are not in the result.
+ */
+export function shareEqually(numShards: number, candidates: readonly string[]): Shares {
+  const devices = candidates.slice(0, Math.max(1, numShards));
   return { devices, shards: equalShares(numShards, devices.length) };
 }
 

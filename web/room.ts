@@ -77,6 +77,7 @@ export class Room {
       self: signaling.id,
       device: worker,
       clock: systemClock,
+      devices: options.devices ?? 'best',
       planAddresses: (plan) => planAddresses(plan, location.origin),
       describePlan: (url) => describePlan(url, location.origin, signaling.id),
       send: (to, message) => this.#mesh.send(to, message),
@@ -118,7 +119,12 @@ export class Room {
       onTensorChannel: (deviceId, channel) => this.#links.giveChannel(deviceId, channel),
       onEvent: (event) => this.#links.take(event),
     });
-    this.#coordinator.describe({ name: label, backend });
+    this.#coordinator.describe({ name: label, backend, memoryLimitBytes: options.memoryLimitBytes ?? null });
+    worker.measureSpeed().then(
+      (speed) => this.#coordinator.describe({ speed }),
+      // It counts as fast as the reference until a plan measures it; a dead Worker is told elsewhere.
+      () => undefined,
+    );
     death.tell = (error) => this.#end(error);
     // Events since the joining go to the first subscriber, offers among them: that must be the mesh, which
     // subscribes in the microtask before this one.

@@ -4,6 +4,7 @@ import type { CompileStep } from '../protocol/compileChoices.ts';
 import type { StarlingError } from '../protocol/errors.ts';
 import type { CompileWishes } from '../workers/compileApi.ts';
 import type { RunEvent } from './coordinator/coordinator.ts';
+import type { DeviceChoice } from './coordinator/placer.ts';
 import type { DeviceView } from './deviceView.ts';
 import type { ScalerWishes } from './instances/scaledRuns.ts';
 
@@ -22,6 +23,10 @@ export interface JoinOptions {
   readonly threads?: number | undefined;
   /** Directory with onnxruntime-web's files, where those that come with this library are not wanted. */
   readonly wasmBase?: string | URL | undefined;
+  /** Which devices a plan runs on; default `best`, see Session.useDevices. */
+  readonly devices?: DeviceChoice | undefined;
+  /** This device loads no shards that are predicted to need a larger wasm heap. */
+  readonly memoryLimitBytes?: number | undefined;
   /** What the others see; default: browser and platform. */
   readonly name?: string | undefined;
   /** Ends the joining; a room that has been joined is left with `leave`. */

@@ -3,6 +3,7 @@ import { StarlingError } from '../protocol/errors.ts';
 import type { RunTimeline } from '../protocol/timeline.ts';
 import type { PlanSummary, PlanValue, RunStats } from '../workers/api.ts';
 import type { Coordinator } from './coordinator/coordinator.ts';
+import type { DeviceChoice } from './coordinator/placer.ts';
 import type { RunInputs } from './coordinator/runQueue.ts';
 import { notScaled, type ScaledRuns, type ScaledStats } from './instances/scaledRuns.ts';
 import type { Decision } from './scaler/scalerApi.ts';
@@ -91,11 +92,11 @@ export class Session {
   }
 
   /**
-   * `own`: from the next run on, this device alone holds every shard, though others are in the room, to measure what
-   * they are good for; `all`: again over the room, as from the beginning.
+   * From the next run on. `best`: those that together are fastest, as measured (the beginning, unless the room was
+   * joined otherwise); `all`: every device an equal share, whatever that costs; `own`: this device alone.
    */
-  useDevices(devices: 'own' | 'all'): void {
-    this.#coordinator.setAlone(devices === 'own');
+  useDevices(devices: DeviceChoice): void {
+    this.#coordinator.useDevices(devices);
     this.#scaled?.setAlone(devices === 'own');
   }
 

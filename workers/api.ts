@@ -5,6 +5,8 @@
 import type { Tensor } from '../graph/tensor.ts';
 import type { BackendInfo, BackendKind, WasmBase } from '../protocol/backendInfo.ts';
 import type { RunTimeline } from '../protocol/timeline.ts';
+import type { LinkCost } from '../runtime/predict/costModel.ts';
+import type { Forecast, ForecastDevice } from '../runtime/predict/forecast.ts';
 
 export interface PlacementMessage {
   /** Rises with every change; frames of an older epoch are dropped. */
@@ -39,6 +41,8 @@ export interface RunStats {
   readonly sentBytes: number;
   readonly receivedBytes: number;
   readonly rounds: number;
+  /** Of this device's wasm heap, which never shrinks: the most it has needed. Null where it cannot be known. */
+  readonly heapBytes: number | null;
 }
 
 export interface RunResult {
@@ -46,6 +50,31 @@ export interface RunResult {
   readonly stats: RunStats;
   /** Where it was asked for. */
   readonly timeline?: RunTimeline;
+}
+
+/** What a device found out while it loaded its shards. */
+export interface LoadReport {
+  /** On its stages, relative to the reference device; null where none could be timed. */
+  readonly speed: number | null;
+  /** Of its wasm heap; null where it cannot be known. */
+  readonly heapBytes: number | null;
+}
+
+export interface ForecastQuestion {
+  /** Of plans of one model. */
+  readonly urls: readonly string[];
+  /** The first is the host. */
+  readonly devices: readonly ForecastDevice[];
+  /** By device ids; links that are not listed cost what two tabs of one machine do. */
+  readonly links: readonly { readonly from: string; readonly to: string; readonly cost: LinkCost }[];
+}
+
+export interface PlanForecast extends Forecast {
+  readonly url: string;
+  /** Of its plan.json. */
+  readonly sha256: string;
+  /** How the plan divides. */
+  readonly axis: string;
 }
 
 /** Device id of this Worker is given once; all methods reject with a StarlingError's code and message. */
@@ -56,7 +85,18 @@ export interface DeviceApi {
     readonly threads: number;
     /** Directory (URL) that holds the runtime's .mjs and .wasm pair. */
     readonly wasmBase: WasmBase;
+    /** Shards whose predicted heap is larger are not loaded; null for no limit. */
+    readonly memoryLimitBytes: number | null;
   }): Promise<BackendInfo>;
+  /** Relative to the reference device, on a small model of ours; null where that would take long (a GPU compiles). */
+  measureSpeed(): Promise<number | null>;
+  /** Round trip and bandwidth to a connected device, measured now. Rejects PEER_LOST. */
+  measureLink(deviceId: string): Promise<LinkCost>;
+  /**
+   * Runs of plans predicted for placements that are worth a look. Rejects as `openPlan` does, and PLAN_UNREADABLE for
+   * plans of different models.
+   */
+  forecast(question: ForecastQuestion): Promise<readonly PlanForecast[]>;
   /** Fetches plan.json, checks its version and hash, returns what the page needs to show and to place. */
   openPlan(source: PlanSource): Promise<PlanSummary>;
   /**
@@ -67,8 +107,9 @@ export interface DeviceApi {
   /**
    * Lowers the open plan for a placement, fetches the weights of this device's shards (hash-checked,
    * cached), creates the sessions and warms them up. The old placement stays usable until this resolves.
+   * Rejects MEMORY_LIMIT before anything is fetched.
    */
-  load(placement: PlacementMessage, onProgress: (progress: LoadProgress) => void): Promise<void>;
+  load(placement: PlacementMessage, onProgress: (progress: LoadProgress) => void): Promise<LoadReport>;
   /** Takes a transferred RTCDataChannel (or a MessagePort that the page forwards) to another device. */
   connect(deviceId: string, channel: unknown): Promise<void>;
   disconnect(deviceId: string): Promise<void>;
@@ -86,6 +127,8 @@ export interface DeviceApi {
 export interface PlanSummary {
   readonly name: string;
   readonly sha256: string;
+  /** Of the model it was compiled from. */
+  readonly sourceSha256: string;
   readonly numShards: number;
   /** Most items along the first axis of every input; 1 where the model does not allow more. */
   readonly maxBatch: number;

@@ -11,27 +11,46 @@ import { systemClock } from '../runtime/clock.ts';
 import { Device } from '../runtime/device.ts';
 import { forwardedChannel } from '../runtime/forwardedChannel.ts';
 import { openPlan, type Plan } from '../runtime/plan.ts';
+import type { LinkCost } from '../runtime/predict/costModel.ts';
+import { measureSpeed } from '../runtime/predict/deviceSpeed.ts';
 import { fileWeights } from '../runtime/weights/blob.ts';
-import type { DeviceApi, LoadProgress, PlacementMessage, PlanSource, PlanSummary } from './api.ts';
+import type {
+  DeviceApi,
+  ForecastQuestion,
+  LoadProgress,
+  LoadReport,
+  PlacementMessage,
+  PlanForecast,
+  PlanSource,
+  PlanSummary,
+} from './api.ts';
+import { checkMemory } from './checkMemory.ts';
 import { type PlanFiles, servedFiles } from './planFiles.ts';
+import { PlanForecasts } from './planForecasts.ts';
 import { RoomFiles } from './roomFiles.ts';
 
 interface Started {
   readonly id: string;
   readonly backend: Backend;
   readonly device: Device;
+  readonly memoryLimitBytes: number | null;
 }
 
 export class DeviceWorker implements DeviceApi {
   #started: Started | null = null;
   #plan: { readonly files: PlanFiles; readonly plan: Plan } | null = null;
   #newestEpoch = -1;
+  readonly #forecasts = new PlanForecasts((url) => {
+    const files = this.#filesOf(url);
+    return openPlan((path) => files.read(path), heldPlanHash(url));
+  });
   readonly #roomFiles = new RoomFiles({
     peers: () => this.#started?.device.peers ?? [],
     fetch: (peer, sha256, options) => this.#device().device.fetchFile(peer, sha256, options),
   });
 
   async start(options: Parameters<DeviceApi['start']>[0]): ReturnType<DeviceApi['start']> {
+    const { memoryLimitBytes } = options;
     const { backend, info } = await chooseBackend(options);
     const device = new Device({
       id: options.deviceId,
@@ -40,13 +59,27 @@ export class DeviceWorker implements DeviceApi {
       onFailed: dieOfTrap,
       readFile: (sha256) => this.#roomFiles.give(sha256),
     });
-    this.#started = { id: options.deviceId, backend, device };
+    this.#started = { id: options.deviceId, backend, device, memoryLimitBytes };
     return info;
+  }
+
+  async measureSpeed(): Promise<number | null> {
+    const { backend } = this.#device();
+    // A GPU compiles for seconds what a processor has done by then; loading a plan measures it.
+    return backend.name === 'wasm' ? measureSpeed(backend, systemClock) : null;
+  }
+
+  measureLink(deviceId: string): Promise<LinkCost> {
+    return this.#device().device.measureLink(deviceId);
+  }
+
+  forecast(question: ForecastQuestion): Promise<readonly PlanForecast[]> {
+    return this.#forecasts.forecast(question);
   }
 
   async openPlan({ url, sha256, from }: PlanSource): Promise<PlanSummary> {
     const held = heldPlanHash(url);
-    const files = held === null ? servedFiles(url) : this.#roomFiles.of(held, from);
+    const files = this.#filesOf(url, from);
     const plan = await openPlan((path) => files.read(path), sha256 ?? held);
     // Whoever becomes host of such a plan must have all of it: the others ask for its files.
     if (held !== null && sha256 === null) await this.#roomFiles.gather(plan.file.weights);
@@ -55,6 +88,7 @@ export class DeviceWorker implements DeviceApi {
     return {
       name: file.name,
       sha256: plan.sha256,
+      sourceSha256: file.source.sha256,
       numShards: file.numShards,
       maxBatch: file.maxBatch,
       inputs: file.inputs.map(({ name, dataType, shape }) => ({ name, dataType, shape })),
@@ -69,11 +103,12 @@ export class DeviceWorker implements DeviceApi {
     return this.#roomFiles.hold(files);
   }
 
-  async load(placement: PlacementMessage, onProgress: (progress: LoadProgress) => void): Promise<void> {
-    const { device, id } = this.#device();
+  async load(placement: PlacementMessage, onProgress: (progress: LoadProgress) => void): Promise<LoadReport> {
+    const { device, id, backend, memoryLimitBytes } = this.#device();
     if (this.#plan === null)
       throw new StarlingError('PLAN_NOT_FOUND', 'No plan is open; open one before loading.');
     const { files: source, plan } = this.#plan;
+    checkMemory(plan, placement, id, memoryLimitBytes);
     const shards = placement.shards[placement.devices.indexOf(id)] ?? [];
     const wanted = plan.file.weights.map(
       ({ shard }) => shards.length > 0 && (shard === null || shards.includes(shard)),
@@ -103,6 +138,7 @@ export class DeviceWorker implements DeviceApi {
     await device.retire(this.#newestEpoch);
     this.#newestEpoch = placement.epoch;
     onProgress({ phase: 'ready' });
+    return { speed: device.speed, heapBytes: backend.heapBytes?.() ?? null };
   }
 
   async connect(deviceId: string, channel: unknown): Promise<void> {
@@ -130,6 +166,11 @@ export class DeviceWorker implements DeviceApi {
     this.#plan = null;
     this.#newestEpoch = -1;
     await this.#started?.device.retire(Number.POSITIVE_INFINITY);
+  }
+
+  #filesOf(url: string, from?: string): PlanFiles {
+    const held = heldPlanHash(url);
+    return held === null ? servedFiles(url) : this.#roomFiles.of(held, from);
   }
 
   #device(): Started {

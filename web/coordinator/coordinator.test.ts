@@ -61,15 +61,15 @@ describe('Coordinator', () => {
     void coordinator.load(url);
     await room.settle();
     const devices: unknown[] = [];
-    for (const alone of [false, true, true, false]) {
-      coordinator.setAlone(alone);
+    for (const choice of ['all', 'own', 'own', 'all'] as const) {
+      coordinator.useDevices(choice);
       const run = watch(coordinator.run({}));
       await room.settle();
       devices.push(run.value?.devices);
     }
     expect(devices).toEqual([2, 1, 1, 2]);
     // Another plan starts with everybody.
-    coordinator.setAlone(true);
+    coordinator.useDevices('own');
     void coordinator.load(`${url}?other`);
     await room.settle();
     expect(coordinator.state.placement?.devices).toEqual(['a', 'b']);

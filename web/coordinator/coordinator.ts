@@ -12,6 +12,9 @@ import { claims, isBusy, type Parts, stepAsHost, stepAsOther } from './decisions
 import { Epochs } from './epochs.ts';
 import { Follower } from './follower.ts';
 import { HostRole } from './hostRole.ts';
+import { LinkCosts } from './linkCosts.ts';
+import { measurementsOf } from './measurements.ts';
+import { type DeviceChoice, Placer } from './placer.ts';
 import { RunLoop } from './runLoop.ts';
 import type { RunInputs, RunOutcome, RunWishes } from './runQueue.ts';
 import { Sessions } from './sessions.ts';
@@ -21,13 +24,19 @@ import { WakeUp } from './wakeUp.ts';
 
 export type * from './coordinatorPorts.ts';
 
+/** What a page says of its device. */
+type About = Pick<DeviceStatus, 'name' | 'backend' | 'mayStop' | 'speed' | 'memoryLimitBytes'>;
+
 export class Coordinator {
   readonly #ports: CoordinatorPorts;
   readonly #members = new Map<string, DeviceStatus | null>();
   readonly #parts: Parts;
+  readonly #links: LinkCosts;
+  readonly #placer: Placer;
   readonly #sender: StatusSender;
   readonly #wakeUp: WakeUp;
-  #about: Pick<DeviceStatus, 'name' | 'backend' | 'mayStop'> = { name: '', backend: null, mayStop: false };
+  #about: About = { name: '', backend: null, mayStop: false, speed: null, memoryLimitBytes: null };
+  #measuredEpoch = 0;
   #closed: StarlingError | null = null;
   #stepping = false;
   #again = false;
@@ -43,7 +52,11 @@ export class Coordinator {
     const wakeUp = new WakeUp(clock, step);
     const follower = new Follower({ self, device, planAddresses, onChange: step });
     const describePlan = (url: string) => ports.describePlan(url);
-    const epochs = new Epochs({ self, members, follower, describePlan, broadcast });
+    const links = new LinkCosts({ device, onChange: step });
+    const measure = (ids: readonly string[]) => measurementsOf(ids, this.#status(), members, links);
+    const placer = new Placer({ self, device, clock, follower, measure, onChange: step });
+    const epochs = new Epochs({ self, members, follower, placer, links, describePlan, broadcast });
+    epochs.devices = ports.devices;
     const runs = new RunLoop({
       self,
       device,
@@ -52,6 +65,12 @@ export class Coordinator {
       hasSession: () => this.#parts.sessions.current !== null,
       exclude: (id, error) => epochs.exclude(id, error),
       onRun: (event) => ports.onRun(event),
+      onTimed: (placement, inputs, { stats }) => {
+        const expected = this.#parts.follower.plan?.summary.inputs ?? [];
+        // A batch of another size takes another time.
+        const isPlain = expected.every(({ name, shape }) => inputs[name]?.dims[0] === shape[0]);
+        if (isPlain) placer.note(placement, stats);
+      },
       onChange: step,
     });
     this.#parts = {
@@ -63,6 +82,8 @@ export class Coordinator {
       sessions: new Sessions({ follower, runs, onChange: step }),
       stall: new StallWatch(epochs, clock, wakeUp),
     };
+    this.#links = links;
+    this.#placer = placer;
     this.#wakeUp = wakeUp;
     this.#sender = new StatusSender(broadcast, clock);
   }
@@ -77,12 +98,13 @@ export class Coordinator {
       others: this.#members,
       excluded,
       plan: follower.plan?.summary ?? null,
+      choice: epochs.isHost && epochs.devices === 'best' ? this.#placer.choice : null,
       waitingRuns: runs.waiting,
       running: runs.running,
     };
   }
 
-  describe(about: Partial<Pick<DeviceStatus, 'name' | 'backend' | 'mayStop'>>): void {
+  describe(about: Partial<About>): void {
     this.#about = { ...this.#about, ...about };
     this.#step();
   }
@@ -92,6 +114,7 @@ export class Coordinator {
     if (this.#closed !== null) return;
     this.#members.set(id, null);
     this.#ports.send(id, this.#status());
+    this.#links.measure(id);
     const { isHost, placement } = this.#parts.epochs;
     if (isHost && placement !== null) this.#ports.send(id, placement);
     this.#step();
@@ -99,6 +122,7 @@ export class Coordinator {
 
   peerLost(id: string): void {
     this.#members.delete(id);
+    this.#links.forget(id);
     this.#parts.epochs.excluded.delete(id);
     this.#step();
   }
@@ -111,13 +135,15 @@ export class Coordinator {
   }
 
   /**
-   * Makes `url` this page's plan; an earlier one is released. Settles when all its shards are loaded.
-   * Rejects with the Worker's error, RUN_ABORTED, or the reason of `close`.
+   * Makes a plan this page's own, of several plans of one model the best for the room; an earlier one is released.
+   * Settles when all its shards are loaded. Rejects with the Worker's error, MEMORY_LIMIT, RUN_ABORTED, or the reason
+   * of `close`.
    */
-  load(url: string, signal?: AbortSignal): Promise<PlanSummary> {
+  load(urls: string | readonly string[], signal?: AbortSignal): Promise<PlanSummary> {
     if (this.#closed !== null) return Promise.reject(this.#closed);
     this.release('Another plan was loaded in its place.');
-    const session = this.#parts.sessions.start(url, signal);
+    this.#placer.forget();
+    const session = this.#parts.sessions.start(typeof urls === 'string' ? [urls] : urls, signal);
     this.#parts.epochs.excluded.clear();
     this.#step();
     return session.loading;
@@ -131,21 +157,24 @@ export class Coordinator {
       const error = new StarlingError('RUN_FAILED', 'No plan is loaded; load one before running it.');
       return Promise.reject(error);
     }
-    if (session.failed) this.#parts.epochs.stale = true;
+    if (session.failed) {
+      this.#parts.epochs.stale = true;
+      this.#placer.forget();
+    }
     session.failed = false;
     return this.#parts.runs.add(inputs, wishes);
   }
 
-  /** Whether the runs of this page use this device only, from the next one on, though others are there. */
-  setAlone(alone: boolean): void {
-    this.#parts.epochs.alone = alone;
+  /** Which devices the runs of this page use, from the next one on. */
+  useDevices(devices: DeviceChoice): void {
+    this.#parts.epochs.devices = devices;
     this.#step();
   }
 
   /** Gives up this page's plan: its pending calls reject with RUN_ABORTED. The device keeps its shards. */
   release(reason: string): void {
     if (!this.#parts.sessions.end(new StarlingError('RUN_ABORTED', reason))) return;
-    this.#parts.epochs.alone = false;
+    this.#parts.epochs.devices = this.#ports.devices;
     this.#step();
   }
 
@@ -183,8 +212,17 @@ export class Coordinator {
     } while ((epochs.takeChanged() || this.#again) && this.#closed === null);
     this.#stepping = false;
     if (this.#closed !== null) return;
+    this.#measureIfLoaded();
     this.#sender.offer(this.#status());
     this.#ports.onChange();
+  }
+
+  /** Peers that started their runtime while they were measured first have done so by now. */
+  #measureIfLoaded(): void {
+    const { load } = this.#parts.follower;
+    if (load?.phase !== 'ready' || load.epoch === this.#measuredEpoch) return;
+    this.#measuredEpoch = load.epoch;
+    this.#links.measureAgain();
   }
 
   #status(): DeviceStatus {
@@ -193,6 +231,7 @@ export class Coordinator {
       type: 'status',
       ...this.#about,
       links: [...this.#members.keys()],
+      linkCosts: this.#links.list(),
       epoch: epochs.placement?.epoch ?? 0,
       load: follower.load,
       session: sessions.current !== null && !sessions.current.failed,

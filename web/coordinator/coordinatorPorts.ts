@@ -2,17 +2,24 @@
 import type { StarlingError } from '../../protocol/errors.ts';
 import type { DeviceStatus, ErrorMessage, Placement, RoomMessage } from '../../protocol/roomMessages.ts';
 import type { DeviceApi, PlanSummary } from '../../workers/api.ts';
+import type { PlacementChoice } from '../choosePlacement.ts';
 import type { Clock } from '../clock.ts';
 import type { PlanPlace } from '../planAddresses.ts';
 import type { FollowerOptions } from './follower.ts';
+import type { DeviceChoice } from './placer.ts';
 import type { RunOutcome } from './runQueue.ts';
 
-export type CoordinatedDevice = Pick<DeviceApi, 'openPlan' | 'load' | 'run' | 'abort'>;
+export type CoordinatedDevice = Pick<
+  DeviceApi,
+  'openPlan' | 'load' | 'run' | 'abort' | 'measureLink' | 'forecast'
+>;
 
 export interface CoordinatorPorts {
   readonly self: string;
   readonly device: CoordinatedDevice;
   readonly clock: Clock;
+  /** Which devices a plan that is loaded runs on, until its page says otherwise. */
+  readonly devices: DeviceChoice;
   /** To one connected device; what cannot be sent is lost with its connection. */
   send(to: string, message: RoomMessage): void;
   readonly planAddresses: FollowerOptions['planAddresses'];
@@ -37,6 +44,8 @@ export interface CoordinatorState {
   readonly others: ReadonlyMap<string, DeviceStatus | null>;
   readonly excluded: ReadonlyMap<string, ErrorMessage>;
   readonly plan: PlanSummary | null;
+  /** Why the placement is as it is; null where nothing was measured for it, and on devices that are not host. */
+  readonly choice: PlacementChoice | null;
   readonly waitingRuns: number;
   readonly running: boolean;
 }

@@ -29,13 +29,21 @@ export function stepAsOther(parts: Parts): void {
   const session = sessions.current;
   if (session === null || session.failed) return;
   const { load, plan } = follower;
+  // Of several plans, the one that the room has already.
+  if (plan !== null && session.urls.includes(plan.url)) session.url = plan.url;
   if (epochs.hostPresent && session.summary === null && !sessions.wantsOther(session)) {
     if (load?.phase === 'ready' && plan !== null) session.succeed(plan.summary);
     else if (load?.phase === 'failed') sessions.fail(session);
   }
   if (sessions.opening || !role.mayTake(claims(parts))) return;
-  if (plan?.url === session.url) role.take();
-  else sessions.open(session);
+  if (plan?.url !== session.url) {
+    sessions.open(session);
+    return;
+  }
+  const decision = epochs.decide(session.urls);
+  if (decision instanceof StarlingError) sessions.fail(session, decision);
+  // Another plan is opened first.
+  else if (decision !== null && !sessions.turnTo(session, decision.url)) role.take(decision);
 }
 
 export function stepAsHost(parts: Parts): void {
@@ -63,8 +71,14 @@ export function stepAsHost(parts: Parts): void {
     return;
   }
   // Whoever joined while the last load or run was going on is taken up here, before the next run.
-  if (!sound || !epochs.isUpToDate(placement)) {
-    epochs.announce();
+  const decision = epochs.decide(session.urls);
+  if (decision instanceof StarlingError) {
+    sessions.fail(session, decision);
+    return;
+  }
+  if (decision !== null && sessions.turnTo(session, decision.url)) return;
+  if (!sound || (decision !== null && !epochs.isUpToDate(placement, decision))) {
+    if (decision !== null) epochs.announce(decision);
     return;
   }
   session.succeed(opened.summary);

@@ -2,17 +2,23 @@
  * Which placement holds: its host, whom it gives which shards, and whether all of them have loaded it. The newest
  * epoch wins. When a new one is announced is decided in decisions.ts.
  */
+
+import type { StarlingError } from '../../protocol/errors.ts';
 import type { ErrorMessage, LoadState, Placement } from '../../protocol/roomMessages.ts';
-import { placeShards, type Shares, sameShares } from '../placement.ts';
+import { sameShares } from '../placement.ts';
 import type { PlanPlace } from '../planAddresses.ts';
 import type { Follower } from './follower.ts';
+import type { LinkCosts } from './linkCosts.ts';
 import { eligible, loadOf, type Members, stands } from './members.ts';
+import type { Decision, DeviceChoice, Placer } from './placer.ts';
 
 export interface EpochsOptions {
   readonly self: string;
   readonly members: Members;
   /** Of this device: the plan it has open, and where its own load stands. */
   readonly follower: Follower;
+  readonly placer: Placer;
+  readonly links: Pick<LinkCosts, 'isKnown'>;
   describePlan(url: string): PlanPlace;
   broadcast(placement: Placement): void;
 }
@@ -22,8 +28,8 @@ export class Epochs {
   readonly excluded = new Map<string, ErrorMessage>();
   /** The placement must be announced anew although nobody joined or left. */
   stale = false;
-  /** This device announces placements for itself only. */
-  alone = false;
+  /** Which devices this one announces placements for. */
+  devices: DeviceChoice = 'best';
   readonly #options: EpochsOptions;
   #placement: Placement | null = null;
   #changed = false;
@@ -65,13 +71,27 @@ export class Epochs {
     }
   }
 
+  /**
+   * What this device would announce now as host, for the plans at `urls`; null while it is being thought about, an
+   * error where it cannot be.
+   */
+  decide(urls: readonly string[]): Decision | StarlingError | null {
+    const { self, members, placer, links } = this.#options;
+    const epoch = this.#placement?.epoch ?? 0;
+    const willing = eligible(members, self, this.isHost ? epoch : epoch + 1, this.excluded);
+    return placer.decide(
+      urls,
+      willing.filter(({ id }) => links.isKnown(id)),
+      this.devices,
+    );
+  }
+
   /** Makes this device the host of a new epoch, with the plan that it has open. */
-  announce(): void {
+  announce({ devices, shards }: Decision): void {
     const { self, members, follower, describePlan, broadcast } = this.#options;
     if (follower.plan === null) return;
     const { url, summary } = follower.plan;
     const known = this.#placement?.epoch ?? 0;
-    const { devices, shards } = this.#shares(summary.numShards, this.isHost ? known : known + 1);
     const epochs = devices.map((id) => members.get(id)?.epoch ?? 0);
     this.stale = false;
     this.#placement = {
@@ -87,8 +107,8 @@ export class Epochs {
   }
 
   /** Whether a placement announced now would give everybody what this one does. */
-  isUpToDate(placement: Placement): boolean {
-    return sameShares(this.#shares(placement.shards.flat().length, placement.epoch), placement);
+  isUpToDate(placement: Placement, decision: Decision): boolean {
+    return decision.sha256 === placement.plan.sha256 && sameShares(decision, placement);
   }
 
   /** Whether everybody that this device's placement needs is still there, linked and willing. */
@@ -124,11 +144,5 @@ export class Epochs {
       const load = this.loadOn(id, placement);
       return load?.phase === 'ready' && load.epoch === placement.epoch;
     });
-  }
-
-  #shares(numShards: number, epoch: number): Shares {
-    const { self, members } = this.#options;
-    const others = this.alone ? [] : eligible(members, self, epoch, this.excluded);
-    return placeShards(numShards, self, others);
   }
 }

@@ -28,6 +28,7 @@ function follow(damaged: (url: string) => StarlingError | null) {
       load: async () => {
         const error = damaged(opened.at(-1) ?? '');
         if (error !== null) throw error;
+        return { speed: 2, heapBytes: 1e6 };
       },
     },
   });

@@ -4,7 +4,7 @@
  */
 import { StarlingError } from '../../protocol/errors.ts';
 import type { LoadState, Placement } from '../../protocol/roomMessages.ts';
-import type { DeviceApi, LoadProgress, PlanSummary } from '../../workers/api.ts';
+import type { DeviceApi, LoadProgress, LoadReport, PlanSummary } from '../../workers/api.ts';
 
 export type FollowerDevice = Pick<DeviceApi, 'openPlan' | 'load'>;
 
@@ -68,7 +68,15 @@ export class Follower {
     this.#load =
       placement === null
         ? null
-        : { epoch: placement.epoch, host: placement.host, phase: 'loading', progress: 0, error: null };
+        : {
+            epoch: placement.epoch,
+            host: placement.host,
+            phase: 'loading',
+            progress: 0,
+            error: null,
+            speed: null,
+            heapBytes: null,
+          };
     this.#options.onChange();
     if (!this.#pumping) void this.#pump();
   }
@@ -80,7 +88,7 @@ export class Follower {
       const target: Placement | null = this.#target;
       if (target !== null) {
         await this.#inTurn(() => this.#take(target)).then(
-          () => this.#report(target, { phase: 'ready', progress: 1, error: null }),
+          (found) => this.#report(target, { phase: 'ready', progress: 1, error: null, ...found }),
           (thrown: unknown) => this.#fail(target, thrown),
         );
       }
@@ -89,17 +97,17 @@ export class Follower {
     this.#pumping = false;
   }
 
-  async #take(placement: Placement): Promise<void> {
+  /** What was found out on the way; nothing where this device has no share. */
+  async #take(placement: Placement): Promise<LoadReport | undefined> {
     const { plan } = placement;
     // The plan that is open already may have been read elsewhere than the host says.
     const opened = this.#plan?.summary.sha256 === plan.sha256 ? [this.#plan.url] : [];
     const addresses = new Set([...opened, ...this.#options.planAddresses(plan)]);
     let failure: unknown;
     for (const url of addresses) {
-      if (placement !== this.#target) return;
+      if (placement !== this.#target) return undefined;
       try {
-        await this.#takeFrom(url, placement);
-        return;
+        return await this.#takeFrom(url, placement);
       } catch (thrown) {
         failure ??= thrown;
         if (!isPlanFault(thrown)) throw thrown;
@@ -108,15 +116,15 @@ export class Follower {
     throw failure ?? new StarlingError('PLAN_NOT_FOUND', 'The address of the plan cannot be used here.');
   }
 
-  async #takeFrom(url: string, placement: Placement): Promise<void> {
+  async #takeFrom(url: string, placement: Placement): Promise<LoadReport | undefined> {
     const { plan } = placement;
     const { sha256 } = plan;
     if (this.#plan?.url !== url || this.#plan.summary.sha256 !== sha256)
       await this.#openAt(url, sha256, 'from' in plan ? plan.from : undefined);
     // A device without a share keeps the plan open only, so that its page knows inputs and outputs.
-    if (placement !== this.#target || !placement.devices.includes(this.#options.self)) return;
+    if (placement !== this.#target || !placement.devices.includes(this.#options.self)) return undefined;
     const { epoch, devices, shards, host } = placement;
-    await this.#options.device.load({ epoch, devices, shards, host }, (progress) =>
+    return this.#options.device.load({ epoch, devices, shards, host }, (progress) =>
       this.#report(placement, { progress: loadFraction(progress) }),
     );
   }

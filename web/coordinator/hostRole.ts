@@ -6,6 +6,7 @@ import { limits } from '../../protocol/limits.ts';
 import type { Clock } from '../clock.ts';
 import type { Epochs } from './epochs.ts';
 import { idsWhere, type Members } from './members.ts';
+import type { Decision } from './placer.ts';
 import type { WakeUp } from './wakeUp.ts';
 
 export interface HostRoleOptions {
@@ -52,10 +53,10 @@ export class HostRole {
     return idsWhere(members, (s) => s.claiming, self, true)[0] === self;
   }
 
-  take(): void {
+  take(decision: Decision): void {
     this.#hostSince = this.#options.clock.now();
     this.#claimedSince = null;
-    this.#options.epochs.announce();
+    this.#options.epochs.announce(decision);
   }
 
   /** Long enough host, with others waiting: starts no further run until one of them has taken over. */

@@ -3,7 +3,10 @@ import type { StarlingError } from '../../protocol/errors.ts';
 import type { PlanSummary } from '../../workers/api.ts';
 
 export class PageSession {
-  readonly url: string;
+  /** Plans of one model, of which the best for the room is taken. */
+  readonly urls: readonly string[];
+  /** The one that is taken. */
+  url: string;
   /** What the call that loads the plan gives. */
   readonly loading: Promise<PlanSummary>;
   /** The plan, once its placement was active; until then `loading` is pending. */
@@ -14,8 +17,9 @@ export class PageSession {
   #reject: (error: StarlingError) => void = () => undefined;
   #unlisten: () => void = () => undefined;
 
-  constructor(url: string) {
-    this.url = url;
+  constructor(urls: readonly string[]) {
+    this.urls = urls;
+    this.url = urls[0] ?? '';
     this.loading = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;

@@ -20,6 +20,8 @@ export interface RunLoopOptions {
   hasSession(): boolean;
   exclude(id: string, error: ErrorMessage): void;
   onRun(event: RunEvent): void;
+  /** A run has ended well that nobody recorded. */
+  onTimed(placement: Placement, inputs: RunInputs, result: RunResult): void;
   /** A run was added, called off or has ended. */
   onChange(): void;
 }
@@ -78,7 +80,7 @@ export class RunLoop {
     const { device, onRun } = this.#options;
     const running: RunningRun = { run, runId: this.#nextRunId++, interrupted: false };
     this.#running = running;
-    onRun({ phase: 'started', devices: placement.devices.length, waiting: this.waiting });
+    onRun({ phase: 'started', devices: holdersOf(placement), waiting: this.waiting });
     device.run(running.runId, run.inputs, { timeline: run.timeline }).then(
       (result) => this.#finish(running, placement, result),
       (thrown: unknown) => this.#finish(running, placement, StarlingError.from(thrown, 'RUN_FAILED')),
@@ -106,7 +108,7 @@ export class RunLoop {
 
   #finish(running: RunningRun, placement: Placement, outcome: RunResult | StarlingError): void {
     const { run } = running;
-    const { clock, onRun, onChange, hasSession } = this.#options;
+    const { clock, onRun, onTimed, onChange, hasSession } = this.#options;
     this.#running = null;
     this.#lastRunEnd = clock.now();
     if (this.#closed !== null) {
@@ -114,7 +116,8 @@ export class RunLoop {
       return;
     }
     if (!(outcome instanceof StarlingError)) {
-      const answer = { ...outcome, restarts: run.restarts, devices: placement.devices.length };
+      const answer = { ...outcome, restarts: run.restarts, devices: holdersOf(placement) };
+      if (!run.timeline) onTimed(placement, run.inputs, outcome);
       onRun({ phase: 'finished', outcome: answer });
       run.settle(answer);
     } else if (running.interrupted && hasSession()) {
@@ -139,6 +142,11 @@ export class RunLoop {
     this.#retryAt = clock.now() + limits.runRetryMs;
     run.putBack('failed');
   }
+}
+
+/** A host may have no shard and only feed and collect. */
+function holdersOf({ shards }: Placement): number {
+  return shards.filter((held) => held.length > 0).length;
 }
 
 /** Errors that say nothing about the run itself: on other devices it may well succeed. */

@@ -28,8 +28,8 @@ export class Sessions {
     return this.#opening;
   }
 
-  start(url: string, signal: AbortSignal | undefined): PageSession {
-    const session = new PageSession(url);
+  start(urls: readonly string[], signal: AbortSignal | undefined): PageSession {
+    const session = new PageSession(urls);
     this.#current = session;
     session.listen(signal, () => {
       if (this.#current === session) this.#current = null;
@@ -56,6 +56,14 @@ export class Sessions {
     );
   }
 
+  /** Has another of the session's plans taken; false where it is already. */
+  turnTo(session: PageSession, url: string): boolean {
+    if (session.url === url) return false;
+    session.url = url;
+    this.#options.onChange();
+    return true;
+  }
+
   /** This device cannot hold its shards. A plan that was loaded before stays: its next run tries again. */
   fail(session: PageSession, error = this.#options.follower.error): void {
     const reason = error ?? new StarlingError('SESSION_FAILED', 'This device could not load its shards.');
@@ -76,7 +84,7 @@ export class Sessions {
   /** The room runs a plan, and it is another one. */
   wantsOther(session: PageSession): boolean {
     const { load, plan } = this.#options.follower;
-    return load?.phase === 'ready' && plan?.url !== session.url;
+    return load?.phase === 'ready' && plan !== null && !session.urls.includes(plan.url);
   }
 
   #rejectPending(session: PageSession, error: StarlingError): void {

@@ -38,6 +38,9 @@ export function startDeviceWorker(onDeath: (error: StarlingError) => void): Devi
         const buffers = [...files.values()].map(({ buffer }) => buffer as ArrayBuffer);
         return remote.holdPlan(Comlink.transfer(files, [...new Set(buffers)]));
       }),
+    measureSpeed: () => call(() => remote.measureSpeed()),
+    measureLink: (deviceId) => call(() => remote.measureLink(deviceId)),
+    forecast: (question) => call(() => remote.forecast(question)),
     load: (placement, onProgress) => call(() => remote.load(placement, Comlink.proxy(onProgress))),
     connect: (deviceId, channel) =>
       call(() => {

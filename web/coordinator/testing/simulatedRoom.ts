@@ -4,11 +4,20 @@
  */
 import { StarlingError } from '../../../protocol/errors.ts';
 import type { Placement, RoomMessage } from '../../../protocol/roomMessages.ts';
-import type { PlacementMessage, PlanSummary, RunResult } from '../../../workers/api.ts';
+import { localLink } from '../../../runtime/predict/costModel.ts';
+import type {
+  ForecastQuestion,
+  LoadReport,
+  PlacementMessage,
+  PlanForecast,
+  PlanSummary,
+  RunResult,
+} from '../../../workers/api.ts';
 import { type CoordinatedDevice, Coordinator, type RunEvent } from '../coordinator.ts';
+import type { DeviceChoice } from '../placer.ts';
 
 interface Call {
-  readonly kind: 'openPlan' | 'load' | 'run';
+  readonly kind: 'openPlan' | 'load' | 'run' | 'forecast';
   readonly what: string;
   finish(error?: StarlingError): void;
 }
@@ -44,6 +53,7 @@ export class SimulatedClock {
 
 export const planOf = (url: string, numShards = 4): PlanSummary => ({
   name: url,
+  sourceSha256: '0'.repeat(64),
   sha256: [...url]
     .map((c) => c.charCodeAt(0).toString(16).padStart(2, '0'))
     .join('')
@@ -64,6 +74,13 @@ export class SimulatedDevice implements CoordinatedDevice {
   loaded: PlacementMessage | null = null;
   /** The placement with which the last run was started. */
   openUrl: string | null = null;
+  /** What its Worker measures while it loads. */
+  speed: number | null = null;
+  readonly questions: ForecastQuestion[] = [];
+  /** Its Worker's predictions. */
+  predict: (question: ForecastQuestion) => readonly PlanForecast[] = () => [];
+  /** What a run takes. */
+  runMs = 1;
   readonly #runs = new Map<number, (error: StarlingError) => void>();
   readonly #isReachable: (placement: PlacementMessage) => boolean;
 
@@ -78,10 +95,20 @@ export class SimulatedDevice implements CoordinatedDevice {
     });
   }
 
-  load(placement: PlacementMessage): Promise<void> {
+  load(placement: PlacementMessage): Promise<LoadReport> {
     return this.#call('load', `epoch ${placement.epoch}`, () => {
       this.loaded = placement;
+      return { speed: this.speed, heapBytes: null };
     });
+  }
+
+  measureLink(): Promise<typeof localLink> {
+    return Promise.resolve(localLink);
+  }
+
+  forecast(question: ForecastQuestion): Promise<readonly PlanForecast[]> {
+    this.questions.push(question);
+    return this.#call('forecast', question.devices.map(({ id }) => id).join(), () => this.predict(question));
   }
 
   run(runId: number): Promise<RunResult> {
@@ -101,7 +128,7 @@ export class SimulatedDevice implements CoordinatedDevice {
             if (error !== undefined) reject(error);
             else if (placement === null || !this.#isReachable(placement)) {
               reject(new StarlingError('PEER_LOST', 'A device is gone.'));
-            } else resolve({ outputs: {}, stats: noStats });
+            } else resolve({ outputs: {}, stats: { ...noStats, totalMs: this.runMs } });
           }),
       };
       this.calls.push(call);
@@ -113,7 +140,7 @@ export class SimulatedDevice implements CoordinatedDevice {
     return Promise.resolve();
   }
 
-  #call<T>(kind: 'openPlan' | 'load', what: string, result: () => T): Promise<T> {
+  #call<T>(kind: 'openPlan' | 'load' | 'forecast', what: string, result: () => T): Promise<T> {
     if (this.calls.some((call) => call.kind === kind)) throw new Error(`two calls of ${kind} at once`);
     return new Promise((resolve, reject) => {
       const call: Call = {
@@ -132,7 +159,15 @@ export class SimulatedDevice implements CoordinatedDevice {
   }
 }
 
-const noStats = { totalMs: 1, computeMs: 1, waitMs: 0, sentBytes: 0, receivedBytes: 0, rounds: 0 };
+const noStats = {
+  totalMs: 1,
+  computeMs: 1,
+  waitMs: 0,
+  sentBytes: 0,
+  receivedBytes: 0,
+  rounds: 0,
+  heapBytes: null,
+};
 
 export class SimulatedRoom {
   readonly clock = new SimulatedClock();
@@ -140,6 +175,11 @@ export class SimulatedRoom {
   readonly devices = new Map<string, SimulatedDevice>();
   readonly runEvents: { readonly id: string; readonly event: RunEvent }[] = [];
   readonly #links = new Map<string, RoomMessage[]>();
+  readonly #choice: DeviceChoice;
+
+  constructor(devices: DeviceChoice = 'all') {
+    this.#choice = devices;
+  }
 
   /** A page that is not connected to anybody yet. */
   add(id: string): Coordinator {
@@ -148,6 +188,7 @@ export class SimulatedRoom {
       self: id,
       device,
       clock: this.clock,
+      devices: this.#choice,
       send: (to, message) => this.#links.get(`${id} ${to}`)?.push(structuredClone(message)),
       planAddresses: (plan: Placement['plan']) => ['url' in plan ? plan.url : plan.sha256],
       describePlan: (url) => ({ url, sameOrigin: false }),
