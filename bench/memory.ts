@@ -58,7 +58,7 @@ async function measure(
   const rooms = [];
   for (const device of devices) rooms.push(await device.load(devicePlan, message));
   const loaded = modules.map(heapBytes);
-  const input = randomTensor('float32', model.input.dims, seededRandom(7), model.range);
+  const input = randomTensor('float32', model.input.dims, seededRandom(7), [0, 1]);
   for (let run = 1; run <= 2; run++) await devices[0]?.run(run, { [model.input.name]: input });
   const results = (rooms[0]?.programs ?? []).map((program, i): MemoryResult => {
     const module = modules[i];

@@ -1,5 +1,6 @@
 /**
- * `<starling-session plan room signaling secret backend>`: a room and its plan as an element. Joins while it is in the
+ * `<starling-session plan room signaling secret backend devices>`: a room and its plan as an element; of several
+ * addresses in `plan`, with spaces between, the best for the room is taken. Joins while it is in the
  * document, and again when its Worker has died; tells what happens as events, runs with `run`. Importing this file registers the element.
  *
  * Events bubble out of shadow roots; their `detail` is in StarlingSessionEvents. The status text can be styled as
@@ -40,7 +41,7 @@ interface Attempt {
 }
 
 export class StarlingSessionElement extends HTMLElement {
-  static readonly observedAttributes = ['plan', 'room', 'signaling', 'secret', 'backend'];
+  static readonly observedAttributes = ['plan', 'room', 'signaling', 'secret', 'backend', 'devices'];
 
   readonly #status: HTMLElement;
   #attempt: Attempt | null = null;
@@ -155,11 +156,13 @@ export class StarlingSessionElement extends HTMLElement {
   async #join(plan: string, name: string, signal: AbortSignal): Promise<Session> {
     this.#show('joining', `Joining the room ${name}.`);
     const backend = this.getAttribute('backend');
+    const devices = this.getAttribute('devices');
     const room = await joinRoom({
       signaling: this.getAttribute('signaling') ?? document.baseURI,
       room: name,
       secret: this.getAttribute('secret') ?? undefined,
       backend: backend === 'wasm' || backend === 'webgpu' ? backend : 'auto',
+      devices: devices === 'all' || devices === 'own' ? devices : 'best',
       signal,
     });
     if (signal.aborted || this.#attempt === null) {
@@ -176,7 +179,7 @@ export class StarlingSessionElement extends HTMLElement {
     });
     this.#show('loading', 'Loading the plan.');
     const onProgress = (progress: number) => this.#emit('starling-progress', { progress });
-    const session = await room.load(plan, { signal, onProgress });
+    const session = await room.load(plan.trim().split(/\s+/), { signal, onProgress });
     this.#show('ready', 'Ready.');
     return session;
   }

@@ -6,7 +6,9 @@ export { type ErrorCode, errorCodes, StarlingError } from '../protocol/errors.ts
 export type { RunTimeline, StageSpan, TransferKind, TransferSpan } from '../protocol/timeline.ts';
 export type { PlanSummary, PlanValue, RunStats } from '../workers/api.ts';
 export type { ModelSignature } from '../workers/compileApi.ts';
+export type { PlacementChoice } from './choosePlacement.ts';
 export type { RunEvent } from './coordinator/coordinator.ts';
+export type { DeviceChoice } from './coordinator/placer.ts';
 export type { DeviceView } from './deviceView.ts';
 export type { ScaledStats, ScalerWishes } from './instances/scaledRuns.ts';
 export { joinRoom } from './joinRoom.ts';

@@ -4,15 +4,18 @@
  */
 import type { BackendInfo, WasmBase } from '../protocol/backendInfo.ts';
 import { StarlingError } from '../protocol/errors.ts';
-import { heldPlanAddress } from '../protocol/heldPlan.ts';
 import { limits } from '../protocol/limits.ts';
+import type { PlacementChoice } from './choosePlacement.ts';
 import { systemClock } from './clock.ts';
+import { compileInWorker } from './compileModel.ts';
 import { Coordinator } from './coordinator/coordinator.ts';
 import { deviceName, isMobile } from './deviceName.ts';
 import { type DeviceView, deviceViews } from './deviceView.ts';
 import { Emitter } from './events.ts';
+import { addressesOf } from './heldPlans.ts';
 import { PageScaling } from './instances/pageScaling.ts';
 import { watchLifecycle } from './lifecycle.ts';
+import { meshOptionsOf } from './meshOptions.ts';
 import { Notifier } from './notifier.ts';
 import { PeerLinks } from './peerLinks.ts';
 import { createMesh, type Mesh } from './peers/mesh.ts';
@@ -20,7 +23,7 @@ import { describePlan, planAddresses } from './planAddresses.ts';
 import type { JoinOptions, LoadModelOptions, LoadOptions, PlanToLoad, RoomEvent } from './roomApi.ts';
 import { Session } from './session.ts';
 import type { SignalingClient, SignalingEvent } from './signaling/signalingClient.ts';
-import { type OpenModel, openModelFile } from './worker/compileWorker.ts';
+import type { OpenModel } from './worker/compileWorker.ts';
 import type { DeviceWorker } from './worker/deviceWorker.ts';
 
 export type * from './roomApi.ts';
@@ -50,12 +53,13 @@ export class Room {
   readonly #links: PeerLinks;
   readonly #scaling: PageScaling;
   readonly #shown: Notifier<readonly DeviceView[]>;
+  readonly #placed: Notifier<PlacementChoice | null>;
   readonly #endings: (() => void)[] = [];
   #left = false;
 
   /** @internal Use joinRoom. */
   constructor({ options, signaling, worker, wasmBase, backend, death }: RoomParts) {
-    const { iceServers, iceTransportPolicy, secret } = options;
+    const { secret } = options;
     const { userAgent } = navigator;
     const label = (options.name ?? deviceName(userAgent)).slice(0, 80);
     this.id = signaling.id;
@@ -69,7 +73,14 @@ export class Room {
       read: () => this.devices,
       tell: (devices) => this.#emitter.emit({ type: 'devices', devices }),
     });
+    this.#placed = new Notifier({
+      read: () => this.placement,
+      tell: (choice) => {
+        if (choice !== null) this.#emitter.emit({ type: 'placement', ...choice });
+      },
+    });
     const notify = () => {
+      this.#placed.notify();
       this.#shown.notify();
       this.#scaling?.devicesChanged();
     };
@@ -106,16 +117,7 @@ export class Room {
     });
     this.#mesh = createMesh({
       signaling,
-      capabilities: {
-        label,
-        backends: [backend.kind],
-        threads: Math.max(1, backend.threads),
-        isolated: globalThis.crossOriginIsolated === true,
-        tensorChannel: worker.tensorChannel,
-      },
-      ...(iceServers === undefined ? {} : { iceServers: iceServers.map(withUrlList) }),
-      ...(iceTransportPolicy === undefined ? {} : { iceTransportPolicy }),
-      ...(secret === undefined ? {} : { secret }),
+      ...meshOptionsOf(options, label, backend, worker),
       onTensorChannel: (deviceId, channel) => this.#links.giveChannel(deviceId, channel),
       onEvent: (event) => this.#links.take(event),
     });
@@ -150,6 +152,14 @@ export class Room {
     return deviceViews(this.id, this.#coordinator.state, this.#mesh.peers, this.#links.failures);
   }
 
+  /**
+   * Which devices hold which shards, as this page decided by measurement, and why; null while it has no plan of its
+   * own, another page is host, or nothing was measured.
+   */
+  get placement(): PlacementChoice | null {
+    return this.#coordinator.state.choice;
+  }
+
   /** Listens to one type of events; returns what ends the subscription. */
   on<Type extends RoomEvent['type']>(
     type: Type,
@@ -159,11 +169,14 @@ export class Room {
   }
 
   /**
-   * Makes a plan this page's own and loads it over all devices. An earlier session of this page is released.
-   * Rejects PLAN_NOT_FOUND, PLAN_UNREADABLE, PLAN_VERSION, HASH_MISMATCH, SESSION_FAILED, RUN_ABORTED, WORKER_DIED.
+   * Makes a plan this page's own and loads it over the devices that are best for it. Of several plans of one model
+   * (by channels, by rows, ...) the best for the room is taken, again whenever devices come or go. An earlier session
+   * of this page is released. Rejects PLAN_NOT_FOUND, PLAN_UNREADABLE (also for plans of different models),
+   * PLAN_VERSION, HASH_MISMATCH, MEMORY_LIMIT, SESSION_FAILED, RUN_ABORTED, WORKER_DIED.
    */
-  async load(plan: PlanToLoad, options: LoadOptions = {}): Promise<Session> {
-    const url = await this.#addressOf(plan);
+  async load(plan: PlanToLoad | readonly PlanToLoad[], options: LoadOptions = {}): Promise<Session> {
+    const plans = Array.isArray(plan) ? (plan as readonly PlanToLoad[]) : [plan as PlanToLoad];
+    const urls = await addressesOf(plans, this.#worker, document.baseURI);
     const { onProgress, signal } = options;
     const off =
       onProgress === undefined
@@ -171,7 +184,8 @@ export class Room {
         : this.on('devices', ({ devices }) => onProgress(loadProgress(devices)));
     this.#scaling.release();
     try {
-      const summary = await this.#coordinator.load(url, signal);
+      const summary = await this.#coordinator.load(urls, signal);
+      const url = this.#coordinator.planUrl ?? urls[0] ?? '';
       return new Session(this.#coordinator, summary, this.#scaling.scale(url, summary, options));
     } finally {
       off();
@@ -186,43 +200,22 @@ export class Room {
     model: Blob | Uint8Array<ArrayBuffer> | OpenModel,
     options: LoadModelOptions = {},
   ): Promise<Session> {
-    const {
-      shards,
-      signal,
-      onProgress = () => undefined,
-      name = 'model',
-      axis = 'channels',
-      ...rest
-    } = options;
-    onProgress({ phase: 'read' });
-    const opened = 'signature' in model ? model : await openModelFile(toBlob(model), signal);
-    let files: ReadonlyMap<string, Uint8Array>;
-    try {
-      const numShards = shards ?? Math.min(limits.shards, this.devices.length);
-      files = await opened.compile({ ...rest, name, axis, numShards }, this.#wasmBase, (step) =>
-        onProgress({ phase: 'compile', step }),
-      );
-    } finally {
-      opened.close();
-    }
+    const files = await compileInWorker(
+      model,
+      Math.min(limits.shards, this.devices.length),
+      this.#wasmBase,
+      options,
+    );
+    const { signal, onProgress } = options;
     return this.load(
       { files },
-      { signal, onProgress: (progress) => onProgress({ phase: 'load', progress }) },
+      { signal, onProgress: (progress) => onProgress?.({ phase: 'load', progress }) },
     );
   }
 
   /** Says goodbye and ends everything of this room on this page; pending calls reject with RUN_ABORTED. */
   async leave(): Promise<void> {
     this.#end(new StarlingError('RUN_ABORTED', 'This page has left the room.'));
-  }
-
-  /** The address under which the coordinator knows a plan; a plan of this page is held from then on. */
-  async #addressOf(plan: PlanToLoad): Promise<string> {
-    if (typeof plan === 'object' && 'sha256' in plan) return heldPlanAddress(plan.sha256);
-    if (typeof plan === 'object' && 'files' in plan) return (await this.#worker.holdPlan(plan.files)) ?? '';
-    // The Worker takes its calls in order; one that died says so at the next.
-    this.#worker.holdPlan(null).catch(() => undefined);
-    return new URL(plan, document.baseURI).href;
   }
 
   #onSignaling(event: SignalingEvent): void {
@@ -240,6 +233,7 @@ export class Room {
     this.#left = true;
     for (const end of this.#endings) end();
     this.#shown.close();
+    this.#placed.close();
     this.#links.close();
     this.#scaling.close(reason);
     this.#coordinator.close(reason);
@@ -250,19 +244,7 @@ export class Room {
   }
 }
 
-function toBlob(model: Blob | Uint8Array<ArrayBuffer>): Blob {
-  return model instanceof Blob ? model : new Blob([model]);
-}
-
 function loadProgress(devices: readonly DeviceView[]): number {
   const loading = devices.filter(({ shards }) => shards.length > 0);
   return loading.reduce((sum, { progress }) => sum + progress, 0) / Math.max(1, loading.length);
-}
-
-function withUrlList({ urls, username, credential }: RTCIceServer) {
-  return {
-    urls: typeof urls === 'string' ? [urls] : [...urls],
-    ...(username === undefined ? {} : { username }),
-    ...(credential === undefined ? {} : { credential }),
-  };
 }

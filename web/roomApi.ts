@@ -3,6 +3,7 @@ import type { BackendKind } from '../protocol/backendInfo.ts';
 import type { CompileStep } from '../protocol/compileChoices.ts';
 import type { StarlingError } from '../protocol/errors.ts';
 import type { CompileWishes } from '../workers/compileApi.ts';
+import type { PlacementChoice } from './choosePlacement.ts';
 import type { RunEvent } from './coordinator/coordinator.ts';
 import type { DeviceChoice } from './coordinator/placer.ts';
 import type { DeviceView } from './deviceView.ts';
@@ -39,6 +40,8 @@ export type RoomEvent =
   | ({ readonly type: 'run' } & RunEvent)
   /** The signaling server is gone or back; devices that are connected stay so. */
   | { readonly type: 'signaling'; readonly state: 'open' | 'reconnecting'; readonly message: string }
+  /** This page has decided which devices hold which shards, by what was measured, and why. */
+  | ({ readonly type: 'placement' } & PlacementChoice)
   /** Something went wrong that ends no call: a device that could not be reached, a message that was refused. */
   | { readonly type: 'warning'; readonly error: StarlingError }
   /**

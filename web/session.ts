@@ -92,10 +92,10 @@ export class Session {
   }
 
   /**
-   * From the next run on. `best`: those that together are fastest, as measured (the beginning, unless the room was
-   * joined otherwise); `all`: every device an equal share, whatever that costs; `own`: this device alone.
+   * From the next run on. `best`: those that together are fastest, as measured; `all`: every device an equal share,
+   * whatever that costs; `own`: this device alone. Without a word as in the beginning, what the room was joined with.
    */
-  useDevices(devices: DeviceChoice): void {
+  useDevices(devices?: DeviceChoice): void {
     this.#coordinator.useDevices(devices);
     this.#scaled?.setAlone(devices === 'own');
   }

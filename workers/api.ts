@@ -86,7 +86,7 @@ export interface DeviceApi {
     /** Directory (URL) that holds the runtime's .mjs and .wasm pair. */
     readonly wasmBase: WasmBase;
     /** Shards whose predicted heap is larger are not loaded; null for no limit. */
-    readonly memoryLimitBytes: number | null;
+    readonly memoryLimitBytes?: number | null;
   }): Promise<BackendInfo>;
   /** Relative to the reference device, on a small model of ours; null where that would take long (a GPU compiles). */
   measureSpeed(): Promise<number | null>;
@@ -100,10 +100,10 @@ export interface DeviceApi {
   /** Fetches plan.json, checks its version and hash, returns what the page needs to show and to place. */
   openPlan(source: PlanSource): Promise<PlanSummary>;
   /**
-   * Takes a plan's files (name -> bytes), checks them, and gives them to the room's devices from now on, in place of
-   * those it held before; null for none. Resolves with the plan's address, null for none.
+   * Takes the files of plans (name -> bytes), checks them, and gives them to the room's devices from now on, in place
+   * of those it held before. Resolves with the plans' addresses.
    */
-  holdPlan(files: ReadonlyMap<string, Uint8Array> | null): Promise<string | null>;
+  holdPlans(plans: readonly ReadonlyMap<string, Uint8Array>[]): Promise<readonly string[]>;
   /**
    * Lowers the open plan for a placement, fetches the weights of this device's shards (hash-checked,
    * cached), creates the sessions and warms them up. The old placement stays usable until this resolves.

@@ -9,7 +9,7 @@ const worker = new DeviceWorker();
 const packed: Packed<DeviceApi> = {
   start: (options) => packResult(() => worker.start(options)),
   openPlan: (source) => packResult(() => worker.openPlan(source)),
-  holdPlan: (files) => packResult(() => worker.holdPlan(files)),
+  holdPlans: (plans) => packResult(() => worker.holdPlans(plans)),
   measureSpeed: () => packResult(() => worker.measureSpeed()),
   measureLink: (deviceId) => packResult(() => worker.measureLink(deviceId)),
   forecast: (question) => packResult(() => worker.forecast(question)),

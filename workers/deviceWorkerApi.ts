@@ -50,7 +50,7 @@ export class DeviceWorker implements DeviceApi {
   });
 
   async start(options: Parameters<DeviceApi['start']>[0]): ReturnType<DeviceApi['start']> {
-    const { memoryLimitBytes } = options;
+    const { memoryLimitBytes = null } = options;
     const { backend, info } = await chooseBackend(options);
     const device = new Device({
       id: options.deviceId,
@@ -99,8 +99,8 @@ export class DeviceWorker implements DeviceApi {
     };
   }
 
-  async holdPlan(files: ReadonlyMap<string, Uint8Array> | null): Promise<string | null> {
-    return this.#roomFiles.hold(files);
+  async holdPlans(plans: readonly ReadonlyMap<string, Uint8Array>[]): Promise<readonly string[]> {
+    return this.#roomFiles.hold(plans);
   }
 
   async load(placement: PlacementMessage, onProgress: (progress: LoadProgress) => void): Promise<LoadReport> {

@@ -35,29 +35,13 @@ export class RoomFiles {
     this.#options = options;
   }
 
-  /** Takes a plan's files in place of those before. Throws PLAN_NOT_FOUND, PLAN_UNREADABLE or HASH_MISMATCH. */
-  hold(files: ReadonlyMap<string, Uint8Array> | null): string | null {
+  /** Takes the files of plans in place of those before. Throws PLAN_NOT_FOUND, PLAN_UNREADABLE or HASH_MISMATCH. */
+  hold(plans: readonly ReadonlyMap<string, Uint8Array>[]): string[] {
     this.#own = new Map();
-    if (files === null) return null;
-    const read = (path: string): Uint8Array => {
-      const bytes = files.get(path);
-      if (bytes !== undefined) return bytes;
-      throw new StarlingError(
-        'PLAN_NOT_FOUND',
-        `The plan lacks its file "${path}"; give all that was compiled.`,
-      );
-    };
-    const plan = read('plan.json');
-    const { graph, weights } = parsePlan(new TextDecoder().decode(plan));
-    const sha256 = sha256Hex(plan);
-    const own = new Map([[sha256, plan]]);
-    for (const file of [graph, ...weights]) {
-      const bytes = read(file.path);
-      checkHash(file.path, bytes, file.sha256);
-      own.set(file.sha256, bytes);
-    }
+    const own = new Map<string, Uint8Array>();
+    const addresses = plans.map((files) => heldPlanAddress(takeFiles(files, own)));
     this.#own = own;
-    return heldPlanAddress(sha256);
+    return addresses;
   }
 
   /** What another device may have of this one. */
@@ -138,4 +122,26 @@ export class RoomFiles {
       )
     );
   }
+}
+
+/** Puts the files of one plan under their hashes, checked; gives the hash of its plan.json. */
+function takeFiles(files: ReadonlyMap<string, Uint8Array>, own: Map<string, Uint8Array>): string {
+  const read = (path: string): Uint8Array => {
+    const bytes = files.get(path);
+    if (bytes !== undefined) return bytes;
+    throw new StarlingError(
+      'PLAN_NOT_FOUND',
+      `The plan lacks its file "${path}"; give all that was compiled.`,
+    );
+  };
+  const plan = read('plan.json');
+  const { graph, weights } = parsePlan(new TextDecoder().decode(plan));
+  const sha256 = sha256Hex(plan);
+  own.set(sha256, plan);
+  for (const file of [graph, ...weights]) {
+    const bytes = read(file.path);
+    checkHash(file.path, bytes, file.sha256);
+    own.set(file.sha256, bytes);
+  }
+  return sha256;
 }

@@ -108,7 +108,7 @@ const page = {
 
   async join(name: string): Promise<void> {
     const signaling = new URL('/', location.href);
-    room = await joinRoom({ signaling, room: name, backend: 'wasm', threads: 1 });
+    room = await joinRoom({ signaling, room: name, backend: 'wasm', threads: 1, devices: 'all' });
   },
 
   async load(model: PageModel, planUrl: string): Promise<number> {

@@ -61,6 +61,7 @@ async function openRelayed(context: BrowserContext, room: string, iceServers: re
         signaling: '/',
         room: name,
         threads: 1,
+        devices: 'all',
         iceTransportPolicy: 'relay',
         ...(given === null ? {} : { iceServers: given as RTCIceServer[] }),
       });

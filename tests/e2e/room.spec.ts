@@ -173,6 +173,7 @@ test('the element works in a plain HTML page, together with a tab of the demo', 
         ['plan', '/plan/plan.json'],
         ['room', 'element'],
         ['signaling', '/'],
+        ['devices', 'all'],
       ] as const) {
         element.setAttribute(name, value);
       }

@@ -54,7 +54,7 @@ export class Coordinator {
     const describePlan = (url: string) => ports.describePlan(url);
     const links = new LinkCosts({ device, onChange: step });
     const measure = (ids: readonly string[]) => measurementsOf(ids, this.#status(), members, links);
-    const placer = new Placer({ self, device, clock, follower, measure, onChange: step });
+    const placer = new Placer({ self, device, clock, wakeUp, follower, measure, onChange: step });
     const epochs = new Epochs({ self, members, follower, placer, links, describePlan, broadcast });
     epochs.devices = ports.devices;
     const runs = new RunLoop({
@@ -102,6 +102,11 @@ export class Coordinator {
       waitingRuns: runs.waiting,
       running: runs.running,
     };
+  }
+
+  /** Of the plan that is open on this device. */
+  get planUrl(): string | null {
+    return this.#parts.follower.plan?.url ?? null;
   }
 
   describe(about: Partial<About>): void {
@@ -166,7 +171,7 @@ export class Coordinator {
   }
 
   /** Which devices the runs of this page use, from the next one on. */
-  useDevices(devices: DeviceChoice): void {
+  useDevices(devices: DeviceChoice = this.#ports.devices): void {
     this.#parts.epochs.devices = devices;
     this.#step();
   }

@@ -28,6 +28,8 @@ export class Follower {
   #load: LoadState | null = null;
   #plan: OpenPlan | null = null;
   #error: StarlingError | null = null;
+  /** What was measured last, and on which model. */
+  #known: { readonly model: string; readonly report: LoadReport } | null = null;
   /** The Worker's calls, one after the other; never rejects. */
   #tail: Promise<unknown> = Promise.resolve();
   #pumping = false;
@@ -88,13 +90,24 @@ export class Follower {
       const target: Placement | null = this.#target;
       if (target !== null) {
         await this.#inTurn(() => this.#take(target)).then(
-          (found) => this.#report(target, { phase: 'ready', progress: 1, error: null, ...found }),
+          (found) => {
+            this.#report(target, { phase: 'ready', progress: 1, error: null, ...this.#measured(found) });
+          },
           (thrown: unknown) => this.#fail(target, thrown),
         );
       }
       done = target;
     }
     this.#pumping = false;
+  }
+
+  /** A device that gets no shards this time is as fast as it was with those it had of the same model. */
+  #measured(found: LoadReport | undefined): LoadReport {
+    const model = this.#plan?.summary.sourceSha256 ?? '';
+    const known = this.#known?.model === model ? this.#known.report : { speed: null, heapBytes: null };
+    const report = { ...known, ...found, speed: found?.speed ?? known.speed };
+    this.#known = { model, report };
+    return report;
   }
 
   /** What was found out on the way; nothing where this device has no share. */

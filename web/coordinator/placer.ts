@@ -18,6 +18,7 @@ import { linkedGroup, type Shares, shareEqually } from '../placement.ts';
 import type { Follower, OpenPlan } from './follower.ts';
 import { differs, type Measurements } from './measurements.ts';
 import { RunTimes } from './runTimes.ts';
+import type { WakeUp } from './wakeUp.ts';
 
 /** `best`: as measured; `all`: equal shares for everybody; `own`: this device alone. */
 export type DeviceChoice = 'best' | 'all' | 'own';
@@ -33,6 +34,7 @@ export interface PlacerOptions {
   readonly self: string;
   readonly device: Pick<DeviceApi, 'forecast'>;
   readonly clock: Clock;
+  readonly wakeUp: WakeUp;
   readonly follower: Pick<Follower, 'plan'>;
   /** What is known now of these devices, this one first. */
   measure(ids: readonly string[]): Measurements;
@@ -106,8 +108,9 @@ export class Placer {
   }
 
   #outdated({ measured, faster }: Known, ids: readonly string[]): boolean {
-    if (this.#options.clock.now() - this.#askedAt < limits.placementRethinkMs) return false;
-    return this.#times.faster > 1.2 * faster || differs(measured, this.#options.measure(ids));
+    const { measure, wakeUp } = this.#options;
+    const changed = this.#times.faster > 1.2 * faster || differs(measured, measure(ids));
+    return changed && wakeUp.isPast(this.#askedAt + limits.placementRethinkMs);
   }
 
   #ask({ key, urls, ids }: Situation): void {

@@ -6,9 +6,21 @@ describe('the address', () => {
     expect(readAddress('http://localhost:8080/')).toEqual({
       room: 'lobby',
       secret: null,
-      plan: 'http://localhost:8080/models/esrgan-slim-x4/plan.json',
+      plan: ['http://localhost:8080/models/esrgan-slim-x4/plan.json'],
       backend: 'auto',
+      devices: 'best',
+      memoryLimitBytes: null,
       threads: null,
+    });
+  });
+
+  it('names several plans, the devices that are used and a limit of memory', () => {
+    expect(
+      readAddress('http://localhost:8080/?plan=a.json&plan=/b.json&devices=all&memory=64'),
+    ).toMatchObject({
+      plan: ['http://localhost:8080/a.json', 'http://localhost:8080/b.json'],
+      devices: 'all',
+      memoryLimitBytes: 64 * 2 ** 20,
     });
   });
 

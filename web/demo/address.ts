@@ -1,14 +1,18 @@
 /**
- * What the page's address says: room, plan, backend; and in the fragment, which no server sees, the room's secret.
+ * What the page's address says: room, plans, backend, devices; and in the fragment, which no server sees, the room's secret.
  * Pure: it reads no location and changes none.
  */
 import type { BackendKind } from '../../protocol/backendInfo.ts';
+import type { DeviceChoice } from '../index.ts';
 
 export interface PageAddress {
   readonly room: string;
   readonly secret: string | null;
-  readonly plan: string;
+  /** Of several, the best for the room is taken. */
+  readonly plan: readonly string[];
   readonly backend: BackendKind | 'auto';
+  readonly devices: DeviceChoice;
+  readonly memoryLimitBytes: number | null;
   /** Null: the library's choice. */
   readonly threads: number | null;
 }
@@ -23,11 +27,17 @@ export function readAddress(href: string): PageAddress {
   const fragment = new URLSearchParams(url.hash.slice(1));
   const backend = searchParams.get('backend');
   const threads = Number(searchParams.get('threads'));
+  const devices = searchParams.get('devices');
+  const memory = Number(searchParams.get('memory'));
+  const plans = searchParams.getAll('plan').filter((plan) => plan !== '');
   return {
     room: searchParams.get('room') || lobby,
     secret: fragment.get('secret') || null,
-    plan: new URL(searchParams.get('plan') || defaultPlan, url).href,
+    plan: (plans.length === 0 ? [defaultPlan] : plans).map((plan) => new URL(plan, url).href),
     backend: backend === 'wasm' || backend === 'webgpu' ? backend : 'auto',
+    devices: devices === 'all' || devices === 'own' ? devices : 'best',
+    // In MiB: what a phone gives a page.
+    memoryLimitBytes: memory > 0 ? memory * 2 ** 20 : null,
     threads: Number.isInteger(threads) && threads > 0 ? threads : null,
   };
 }

@@ -16,7 +16,7 @@ export interface CompareOptions {
   onProgress(done: number, total: number): void;
 }
 
-/** Rejects as `upscale` does. The session uses all devices again when this settles. */
+/** Rejects as `upscale` does. The session uses the devices it did before when this settles. */
 export async function compareDevices(
   session: Session,
   picture: Planes,
@@ -35,7 +35,7 @@ export async function compareDevices(
     const room = await measure('all');
     return { aloneMs: alone.timeMs, roomMs: room.timeMs, devices: room.devices };
   } finally {
-    session.useDevices('all');
+    session.useDevices();
   }
 }
 

@@ -8,12 +8,18 @@ const colours = 6;
 
 export function createDevicesPanel(root: HTMLElement): {
   show(devices: readonly DeviceView[], numShards: number): void;
+  /** Why the shards are where they are. */
+  explain(reason: string): void;
 } {
   const count = createElement('span', { class: 'count' });
   const whole = createElement('div', { class: 'shards whole' });
+  const why = createElement('p', { class: 'details placement', role: 'status' });
   const list = createElement('ul', { class: 'devices' });
-  root.append(createElement('h2', { id: 'devices-title' }, 'Devices ', count), whole, list);
+  root.append(createElement('h2', { id: 'devices-title' }, 'Devices ', count), whole, why, list);
   return {
+    explain(reason) {
+      why.textContent = reason;
+    },
     show(devices, numShards) {
       count.textContent = devices.length > 1 ? String(devices.length) : '';
       whole.hidden = numShards === 0;

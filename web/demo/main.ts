@@ -90,6 +90,8 @@ function enter(): void {
     secret: address.secret ?? undefined,
     backend: address.backend,
     threads: address.threads ?? undefined,
+    devices: address.devices,
+    memoryLimitBytes: address.memoryLimitBytes ?? undefined,
   });
   take({ room, session: room.then((joined) => joined.load(address.plan)) });
   room.then(showRoom, (thrown: unknown) =>
@@ -123,6 +125,7 @@ function showRoom(joined: Room): void {
     );
   };
   joined.on('devices', show);
+  joined.on('placement', ({ reason }) => devicesPanel.explain(reason));
   joined.on('run', (event) => tellOfRun(event));
   joined.on('signaling', ({ state, message }) => {
     if (state === 'reconnecting') messages.error(new StarlingError('SIGNALING_UNREACHABLE', message));

@@ -32,11 +32,11 @@ export function startDeviceWorker(onDeath: (error: StarlingError) => void): Devi
     tensorChannel: transferable ? 'worker' : 'page',
     start: (options) => call(() => remote.start(options)),
     openPlan: (source) => call(() => remote.openPlan(source)),
-    holdPlan: (files) =>
+    holdPlans: (plans) =>
       call(() => {
-        if (files === null) return remote.holdPlan(null);
-        const buffers = [...files.values()].map(({ buffer }) => buffer as ArrayBuffer);
-        return remote.holdPlan(Comlink.transfer(files, [...new Set(buffers)]));
+        const files = plans.flatMap((plan) => [...plan.values()]);
+        const buffers = files.map(({ buffer }) => buffer as ArrayBuffer);
+        return remote.holdPlans(Comlink.transfer(plans, [...new Set(buffers)]));
       }),
     measureSpeed: () => call(() => remote.measureSpeed()),
     measureLink: (deviceId) => call(() => remote.measureLink(deviceId)),

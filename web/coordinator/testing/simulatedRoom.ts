@@ -150,8 +150,12 @@ export class SimulatedDevice implements CoordinatedDevice {
           const at = this.calls.indexOf(call);
           if (at < 0) return;
           this.calls.splice(at, 1);
-          if (error === undefined) resolve(result());
-          else reject(error);
+          try {
+            if (error === undefined) resolve(result());
+            else reject(error);
+          } catch (thrown) {
+            reject(thrown);
+          }
         },
       };
       this.calls.push(call);
