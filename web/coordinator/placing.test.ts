@@ -119,11 +119,6 @@ describe('a host that places by measurement', () => {
     const { coordinator, device, devices } = host(room);
     void coordinator.load(url);
     await room.settle();
-    console.log(
-      JSON.stringify(device.questions),
-      JSON.stringify(coordinator.state.choice),
-      JSON.stringify([...coordinator.state.others]),
-    );
     expect(device.questions.map(({ devices: [, other] }) => other?.speed)).toEqual([1, 0.25]);
     expect(devices()).toEqual(['a']);
   });
