@@ -25,6 +25,8 @@ test.each([
   [{ bytes: 'many', calibrate: 'x.npy' }, /whole number/],
   [{ rounds: '-1', calibrate: 'x.npy' }, /whole number/],
   [{ within: 'soon', calibrate: 'x.npy' }, /like 40ms/],
+  [{ sparsity: '1', calibrate: 'x.npy' }, /below 1/],
+  [{ sparsity: '0.5' }, /needs sample inputs/],
   [{ wire: 'int4' }, /float32 or float16 or uint8/],
   [{ 'wire-scale': 'row' }, /feature or tensor/],
 ] as const)('refuses %o', async (values, message) => {

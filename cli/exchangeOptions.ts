@@ -23,6 +23,7 @@ export const exchangeArguments = {
   rounds: { type: 'string' },
   within: { type: 'string' },
   capacity: { type: 'string' },
+  sparsity: { type: 'string' },
   wire: { type: 'string', default: 'float32' },
   'wire-scale': { type: 'string', default: 'feature' },
 } as const;
@@ -36,6 +37,7 @@ export interface ExchangeValues {
   readonly rounds?: string | undefined;
   readonly within?: string | undefined;
   readonly capacity?: string | undefined;
+  readonly sparsity?: string | undefined;
   readonly wire: string;
   readonly 'wire-scale': string;
 }
@@ -54,20 +56,21 @@ export async function parseExchange(
   const budget = { ...parseBudget(values), ...parseWithin(values.within, numShards, link) };
   const wire = parseWire(values.wire, values['wire-scale']);
   const capacities = values.capacity === undefined ? undefined : parseCapacities(values.capacity, numShards);
-  const thin = Object.keys(budget).length > 0;
+  const sparsity = values.sparsity === undefined ? undefined : parseSparsity(values.sparsity);
+  const thin = Object.keys(budget).length > 0 || sparsity !== undefined;
   if (values.calibrate === undefined) {
     if (thin) throw missing('A thinned exchange', 'sample inputs (--calibrate)');
     if (wire.type === 'uint8') throw missing('A wire type of uint8', 'sample inputs (--calibrate)');
   } else if (!thin && wire.type !== 'uint8') {
     throw missing(
       'Sample inputs',
-      'a budget (--keep, --bytes, --rounds or --within) or --wire uint8 to be of use',
+      'a budget (--keep, --bytes, --rounds, --within or --sparsity) or --wire uint8 to be of use',
     );
   }
   if (capacities !== undefined && !thin) {
     throw missing(
       '--capacity',
-      'a budget (--keep, --bytes, --rounds or --within): it deals out the channels of a thinned exchange',
+      'a budget (--keep, --bytes, --rounds, --within or --sparsity): it deals out the channels of a thinned exchange',
     );
   }
   const calibration =
@@ -85,7 +88,13 @@ export async function parseExchange(
     ...(calibration === undefined || !thin
       ? {}
       : {
-          sparse: { calibration, budget, ...(capacities === undefined ? {} : { capacities }), ...progress },
+          sparse: {
+            calibration,
+            budget,
+            ...(capacities === undefined ? {} : { capacities }),
+            ...(sparsity === undefined ? {} : { sparsity }),
+            ...progress,
+          },
         }),
   });
 }
@@ -136,6 +145,13 @@ function parseWire(type: string, scalePer: string): WireOptions {
     );
   }
   return { type: type as WireChoice, scalePer: scalePer as ScaleChoice };
+}
+
+/** Throws USAGE. */
+function parseSparsity(text: string): number {
+  const sparsity = text.trim() === '' ? Number.NaN : Number(text);
+  if (sparsity >= 0 && sparsity < 1) return sparsity;
+  throw new StarlingError('USAGE', `Expected --sparsity from 0 to below 1, such as 0.75, got "${text}".`);
 }
 
 /** `3,1`: what part of the channels each shard owns, relative to the others. Throws USAGE. */

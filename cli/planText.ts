@@ -25,6 +25,7 @@ export function planText(plan: PlanFile): string {
     ]),
     '',
     `One shard on each device: ${report.rounds} rounds, ${formatCount(report.exchangedBytes)}B exchanged.`,
+    ...scatteredZeros(plan),
     ...predictions(plan),
     ...(replicated.length === 0
       ? []
@@ -41,6 +42,13 @@ export function planText(plan: PlanFile): string {
           ),
         ]),
   ].join('\n');
+}
+
+function scatteredZeros({ metadata }: PlanFile): string[] {
+  const zeros = metadata['scatteredZeros'];
+  return zeros === undefined
+    ? []
+    : [`${zeros} weights are zero here and there: they are multiplied like the others and saved nothing.`];
 }
 
 function predictions({ predictedMs, metadata }: PlanFile): string[] {

@@ -21,8 +21,9 @@ import { channelClasses } from './divide/channelSpaces.ts';
 import { classGroups, contiguousOwners, divisionByOwners } from './divide/divideChannels.ts';
 import { channelAxes } from './divide/followAxes.ts';
 import { openProducts } from './linearAlgebra/products.ts';
+import { type Column, contractionColumns } from './select/columns.ts';
 import { featureSources, type Source } from './select/features.ts';
-import { type Candidate, scoreContraction } from './select/scores.ts';
+import { type Candidate, lossesOf, scoreContraction } from './select/scores.ts';
 import { sensitivities } from './select/sensitivity.ts';
 import { capacitiesOf, type SparsifySettings, sparsifyDefaults } from './sparsifySettings.ts';
 
@@ -33,6 +34,8 @@ export interface Analysis {
   readonly contractions: readonly Contraction[];
   readonly sources: ReadonlyMap<Contraction, readonly Source[]>;
   readonly candidates: readonly Candidate[];
+  /** What every input channel of every contraction is worth to every shard, its own too; only where weights are pruned. */
+  readonly columns: readonly Column[];
   /** The samples that the weights are adjusted to, as many as fit, and what the dense model makes of them. */
   readonly held: Calibration;
   readonly targets: ReadonlyMap<Contraction, Target>;
@@ -102,8 +105,12 @@ export async function analyse(model: Model, settings: SparsifySettings): Promise
     const division = divisionByOwners(axes, classes, owners, numShards);
     const sources = featureSources(graph, division, contractions);
     const scores = new Map<string, Candidate>();
+    const columns: Column[] = [];
     for (const [index, [contraction, gram]] of [...grams].entries()) {
-      scoreContraction(contraction, gram, { graph, division, sources, ridge, weight }, scores);
+      const input = { graph, division, sources, ridge, weight };
+      const losses = lossesOf(contraction, gram, input);
+      scoreContraction(contraction, losses, input, scores);
+      if (settings.sparsity !== undefined) columns.push(...contractionColumns(contraction, losses, input));
       onProgress('score', index + 1, grams.size);
     }
     const targets = targetsOf(graph, contractions);
@@ -120,6 +127,7 @@ export async function analyse(model: Model, settings: SparsifySettings): Promise
       targets,
       dense,
       candidates: [...scores.values()],
+      columns,
       crossing: {
         before: crossingEnergy(blocks, start),
         after: crossingEnergy(blocks, owners),

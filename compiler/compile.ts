@@ -72,6 +72,8 @@ export interface SparseOptions {
   readonly budget: Budget;
   /** Shares of the shards, such as [3, 1]; equal without it. */
   readonly capacities?: readonly number[];
+  /** Share of the multiply-accumulates that are pruned; see SparsifySettings. */
+  readonly sparsity?: number;
   readonly onProgress?: (step: SparsifyStep, done: number, total: number) => void;
 }
 
@@ -118,7 +120,7 @@ function givenDivision(model: Model, division: Division): DividedModel {
 /** Throws BUDGET_INVALID and CALIBRATION_INVALID. */
 async function thinned(
   model: Model,
-  { calibration, budget, capacities, onProgress }: SparseOptions,
+  { calibration, budget, capacities, sparsity, onProgress }: SparseOptions,
   {
     axis,
     backend,
@@ -137,6 +139,7 @@ async function thinned(
   const sparse = await sparsify(model, budget, {
     ...settings,
     ...(capacities === undefined ? {} : { capacities }),
+    ...(sparsity === undefined ? {} : { sparsity }),
     ...(wire === undefined ? {} : { wire: wire.type }),
     ...(onProgress === undefined ? {} : { onProgress }),
   });

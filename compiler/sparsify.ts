@@ -13,6 +13,7 @@ import { openProducts } from './linearAlgebra/products.ts';
 import { type Budget, featureBytes, spend } from './select/budget.ts';
 import type { Source } from './select/features.ts';
 import { fitBudget } from './select/fitBudget.ts';
+import { pruneReads } from './select/pruneReads.ts';
 import { roundsByDepth } from './select/rounds.ts';
 import { type Candidate, candidateKey } from './select/scores.ts';
 import { type SparsifySettings, sparsifyDefaults } from './sparsifySettings.ts';
@@ -68,7 +69,7 @@ export async function thin(
 ): Promise<Sparsified> {
   const { model, division, contractions, candidates, targets, dense, held } = analysis;
   const { backend, onProgress = () => {} } = settings;
-  const reads = readsOf(analysis, chosen);
+  const reads = pruned(analysis, readsOf(analysis, chosen), settings.sparsity);
   const products = await openProducts(backend);
   let adjusted: Adjusted;
   try {
@@ -141,6 +142,21 @@ function readsOf({ contractions, sources, division }: Analysis, chosen: readonly
       }),
     ]),
   );
+}
+
+/** Throws BUDGET_INVALID. */
+function pruned(analysis: Analysis, reads: Reads, sparsity: number | undefined): Reads {
+  if (sparsity === undefined) return reads;
+  const { model, division, columns, sources } = analysis;
+  return pruneReads(reads, sparsity, {
+    graph: model.graph,
+    columns,
+    sources,
+    macsOf: (kept) => {
+      const thinned = { ...division, supports: supportsOf(analysis, kept) };
+      return lowerEach(model.graph, thinned, 'float32').programs.reduce((sum, { macs }) => sum + macs, 0);
+    },
+  });
 }
 
 /** Only for contractions whose output is divided and that some shard does not read whole. */

@@ -17,6 +17,8 @@ export interface SparsifySettings {
   readonly openBatch?: boolean;
   /** What features are sent as. Default float32. */
   readonly wire?: WireChoice;
+  /** Share of the dense model's multiply-accumulates that no shard executes any more; none are pruned without it. */
+  readonly sparsity?: number;
   /** Rows of least squares per contraction. Default 40,000. */
   readonly rows?: number;
   /** Pull towards the old weights, relative to the mean diagonal of the Gram matrix. Default 1e-4. */

@@ -9,6 +9,7 @@ import { sha256Hex } from '../../protocol/sha256.ts';
 import type { Division, RoomProgram } from '../../runtime/lower/program.ts';
 import { flattenRanges } from '../../runtime/plan.ts';
 import { describePlan } from './report.ts';
+import { scatteredZeros } from './scatteredZeros.ts';
 import { isInline, layOutWeights } from './weightFiles.ts';
 
 export interface EmitInput {
@@ -33,6 +34,7 @@ export interface PlanFiles {
 export function emitPlan(input: EmitInput): PlanFiles {
   const { model, division, onePerDevice } = input;
   const { contents, tensors } = layOutWeights(model.graph, onePerDevice.programs);
+  const { zeros, weights: all } = scatteredZeros(tensors, contents);
   const files = new Map<string, Uint8Array>();
   const graphBytes = saveModel({ ...model, graph: withoutWeights(model.graph) }).bytes;
   files.set('graph.onnx', graphBytes);
@@ -58,7 +60,7 @@ export function emitPlan(input: EmitInput): PlanFiles {
     sendFirst: division.sendFirst === true,
     report: describePlan(model.graph, division, onePerDevice),
     predictedMs: { ...input.predictedMs },
-    metadata: { ...input.metadata },
+    metadata: { ...input.metadata, ...(zeros === 0 ? {} : { scatteredZeros: `${zeros} of ${all}` }) },
   };
   files.set('plan.json', new TextEncoder().encode(`${JSON.stringify(plan)}\n`));
   return { plan, files };

@@ -35,42 +35,62 @@ export interface ScoreInput {
 /** Contractions wider than this are scored without re-fitting: elimination is cubic. */
 const eliminationWidth = 2500;
 
-/** Scores of one contraction's features by candidate key, added into `scores`. */
-export function scoreContraction(
+/** Channels in the order in which a shard loses them, and what that costs the outputs: never less than the one before. */
+export type Losses = (shard: number, channels: readonly number[]) => readonly Worth[];
+
+export interface Worth {
+  readonly channel: number;
+  readonly score: number;
+}
+
+/** What a shard loses with some of a contraction's input channels. */
+export function lossesOf(
   contraction: Contraction,
   { matrix, width }: Gram,
-  { graph, division, sources, ridge, weight }: ScoreInput,
-  scores: Map<string, Candidate>,
-): void {
-  const source = sources.get(contraction) ?? [];
+  { graph, division, ridge, weight }: ScoreInput,
+): Losses {
   const gram = ridged(matrix, width, ridge);
   const weights = withBias(graph, contraction);
   const scale = weight(contraction) / outputVariance(weights, gram, width);
   const inverted = width <= eliminationWidth ? inverse(gram, width) : gram;
-  for (let shard = 0; shard < division.numShards; shard++) {
+  const { taps } = contraction;
+  return (shard, channels) => {
     const outputs = ownOutputs(division, contraction, shard) ?? [];
-    const foreign = source.flatMap((from, channel) =>
-      from !== 'everywhere' && from.owner !== shard ? [channel] : [],
-    );
-    if (foreign.length === 0 || outputs.length === 0) continue;
+    if (channels.length === 0 || outputs.length === 0) return [];
     const rows = new Float64Array(outputs.length * width);
     outputs.forEach((output, row) => {
       rows.set(weights.subarray(output * width, (output + 1) * width), row * width);
     });
-    const { taps } = contraction;
     const losses =
       width <= eliminationWidth
-        ? eliminate({ inverseGram: inverted, n: width, taps, weights: rows, candidates: foreign })
-        : energies(gram, width, taps, rows, foreign);
-    // What is lost later is worth at least as much as what was lost before it.
+        ? eliminate({ inverseGram: inverted, n: width, taps, weights: rows, candidates: channels })
+        : energies(gram, width, taps, rows, channels);
     let worth = 0;
-    for (const { channel, error } of losses) {
+    return losses.map(({ channel, error }) => {
+      worth = Math.max(worth, error * scale);
+      return { channel, score: worth };
+    });
+  };
+}
+
+/** Scores of one contraction's features of other shards by candidate key, added into `scores`. */
+export function scoreContraction(
+  contraction: Contraction,
+  losses: Losses,
+  { division, sources }: ScoreInput,
+  scores: Map<string, Candidate>,
+): void {
+  const source = sources.get(contraction) ?? [];
+  for (let shard = 0; shard < division.numShards; shard++) {
+    const foreign = source.flatMap((from, channel) =>
+      from !== 'everywhere' && from.owner !== shard ? [channel] : [],
+    );
+    for (const { channel, score } of losses(shard, foreign)) {
       const feature = source[channel];
       if (feature === undefined || feature === 'everywhere') continue;
-      worth = Math.max(worth, error * scale);
       const key = candidateKey(feature, shard);
       const before = scores.get(key)?.score ?? 0;
-      scores.set(key, { feature, reader: shard, score: before + worth });
+      scores.set(key, { feature, reader: shard, score: before + score });
     }
   }
 }
