@@ -5,17 +5,16 @@
  *   npm run bench -- [--models resnet50,esrgan-slim] [--divisions channels,rows,auto,sparse] [--links unshaped,50mbit]
  *                    [--kinds plain,one-tab,stages,two-tabs] [--runs 20] [--calm SECONDS] [--patience 3] [--json FILE|-]
  */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type Browser, chromium } from '@playwright/test';
 import { chromiumOptions } from '../scripts/browserOptions.ts';
-import { isolatedNetworkPrefix } from '../scripts/isolatedNetwork.ts';
 import { exchangeControl, twoTabsControl } from './controls.ts';
 import type { Exchange } from './exchange.ts';
 import { rounded } from './figures.ts';
+import { inIsolation } from './inIsolation.ts';
 import { describeCommit, describeMachine, loadAverage, waitForCalm } from './machine.ts';
 import { measureModel, type ScenarioResult } from './measure.ts';
 import { benchModels } from './models.ts';
@@ -25,8 +24,6 @@ import { serveBenchSite } from './site.ts';
 import { createSlowLink } from './slowLink.ts';
 import { openSubjects, type Stage } from './subject.ts';
 
-/** Set in the process that runs in a network of its own. */
-const isolatedVariable = 'STARLING_BENCH_ISOLATED';
 const calmCores = 0.15;
 const loopback = '127.0.0.1';
 
@@ -49,14 +46,7 @@ const divisions = pick('--divisions', values.divisions, benchDivisions, String);
 const kinds = pick('--kinds', values.kinds, benchKinds, String);
 const links = pick('--links', values.links, Object.keys(benchLinks), String);
 
-const prefix = process.env[isolatedVariable] === undefined ? isolatedNetworkPrefix() : [];
-const [command, ...rest] = prefix;
-if (command === undefined) await main(process.env[isolatedVariable] !== undefined);
-else {
-  const env = { ...process.env, [isolatedVariable]: '1' };
-  const args = [...rest, process.execPath, ...process.execArgv, ...process.argv.slice(1)];
-  process.exitCode = spawnSync(command, args, { stdio: 'inherit', env }).status ?? 1;
-}
+await inIsolation(main);
 
 function pick<T>(option: string, given: string, known: readonly T[], nameOf: (one: T) => string): T[] {
   const names = given.split(',');

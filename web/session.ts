@@ -4,7 +4,8 @@ import type { RunTimeline } from '../protocol/timeline.ts';
 import type { PlanSummary, PlanValue, RunStats } from '../workers/api.ts';
 import type { Coordinator } from './coordinator/coordinator.ts';
 import type { DeviceChoice } from './coordinator/placer.ts';
-import type { RunInputs } from './coordinator/runQueue.ts';
+import type { RunInputs, RunOutcome } from './coordinator/runQueue.ts';
+import type { RoomAnswer } from './instances/roomPool.ts';
 import { notScaled, type ScaledRuns, type ScaledStats } from './instances/scaledRuns.ts';
 import type { Decision } from './scaler/scalerApi.ts';
 import type { Objective } from './scaler/setting.ts';
@@ -15,6 +16,8 @@ export interface RunReport extends RunStats {
   readonly devices: number;
   /** Times the run was started again because a device was lost. */
   readonly restarts: number;
+  /** Of a plan loaded with an objective: the batch that the run was part of. */
+  readonly batch?: RoomAnswer['batch'] | undefined;
   /** What each device did when, where the run asked for it. */
   readonly timeline?: RunTimeline | undefined;
 }
@@ -70,7 +73,8 @@ export class Session {
     const inputs = toInputs(feeds, this.plan.inputs, this.#scaled?.maxBatch);
     const outcome = await this.#runInputs(inputs, options);
     const { outputs, stats, devices, restarts, timeline } = outcome;
-    options.onReport?.({ ...stats, devices, restarts, timeline });
+    const batch = 'batch' in outcome ? outcome.batch : undefined;
+    options.onReport?.({ ...stats, devices, restarts, timeline, batch });
     return Object.fromEntries(Object.entries(outputs).map(([name, tensor]) => [name, toOutput(tensor)]));
   }
 
@@ -106,7 +110,10 @@ export class Session {
     this.#scaled?.close(new StarlingError('RUN_ABORTED', 'The session was released.'));
   }
 
-  #runInputs(inputs: RunInputs, { signal, timeline, deadlineMs, caller }: RunOptions) {
+  #runInputs(
+    inputs: RunInputs,
+    { signal, timeline, deadlineMs, caller }: RunOptions,
+  ): Promise<RunOutcome | RoomAnswer> {
     if (this.#scaled === null) return this.#coordinator.run(inputs, { signal, timeline });
     return this.#scaled.run(inputs, {
       ...(signal === undefined ? {} : { signal }),

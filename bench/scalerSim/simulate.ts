@@ -132,7 +132,8 @@ export interface Judged {
 }
 
 export function judge(served: readonly Served[], p95Ms: number, from: number, to: number): Judged {
-  const inside = served.filter(({ at }) => at > from && at <= to);
+  // A batch that was started before belongs to the setting before: warm-up.
+  const inside = served.filter(({ at, serviceMs }) => at - serviceMs >= from && at <= to);
   const windows = Array.from({ length: Math.floor(inside.length / judgedBatches) }, (_, i) =>
     inside.slice(i * judgedBatches, (i + 1) * judgedBatches),
   );

@@ -35,8 +35,8 @@ export function summarise({ estimator, replays, curves, followed }: Results) {
     jointOverBest: {
       min: Math.min(...kept.map((c) => c.jointOverBest)),
       mean: mean(kept.map((c) => c.jointOverBest)),
-      /** Cases in which joint served less, by more than two standard errors of the ratio and half a percent. */
-      below: kept.filter((c) => c.jointOverBest + Math.max(0.005, 2 * c.jointOverBestError) < 1).length,
+      /** Cases in which joint served less, by more than a quarter of a percent and three standard errors of the ratio. */
+      below: kept.filter((c) => c.jointOverBest + Math.max(0.0025, 3 * c.jointOverBestError) < 1).length,
     },
     jointWindowsToConverge: spread(kept.map((c) => c.policies.joint.windowsToConverge)),
     jointViolations: {

@@ -7,7 +7,12 @@ import type { RunResult } from '../../workers/api.ts';
 import type { Clock } from '../clock.ts';
 import type { RunInputs } from '../coordinator/runQueue.ts';
 import type { Shares } from '../placement.ts';
+import { ComputeShare } from './computeShare.ts';
 import type { InstanceMember } from './instanceMember.ts';
+import { holders } from './placeInstance.ts';
+
+/** `computeMs` of the stats is the time of the device that computed longest, `waitMs` the rest. */
+export type InstanceResult = Omit<RunResult, 'timeline'>;
 
 /** One copy of a plan's stages, on one device or several, ready to run. */
 export interface Instance {
@@ -19,7 +24,7 @@ export interface Instance {
    * One batch, the only one at its time. Rejects INPUT_INVALID, RUN_FAILED or RUN_TIMEOUT, RUN_ABORTED after `signal`,
    * or, where the instance itself is lost, whatever ended it.
    */
-  run(inputs: RunInputs, signal: AbortSignal): Promise<RunResult>;
+  run(inputs: RunInputs, signal: AbortSignal): Promise<InstanceResult>;
   /** Called once, when it is lost. */
   onLost(listener: () => void): void;
   close(): void;
@@ -48,6 +53,7 @@ export class HostedInstance implements Instance {
   #member: InstanceMember | null = null;
   #settle: (error: StarlingError | null) => void = () => undefined;
   #lost: StarlingError | null = null;
+  readonly #share = new ComputeShare();
   #runId = 0;
 
   constructor(options: HostedInstanceOptions) {
@@ -98,7 +104,7 @@ export class HostedInstance implements Instance {
     else this.lose(new StarlingError(error.code, `Device ${from.slice(0, 8)}: ${error.message}`));
   }
 
-  async run(inputs: RunInputs, signal: AbortSignal): Promise<RunResult> {
+  async run(inputs: RunInputs, signal: AbortSignal): Promise<InstanceResult> {
     if (this.#lost !== null) throw this.#lost;
     const worker = this.#member?.worker;
     if (worker === undefined) throw new StarlingError('NO_DEVICE', 'The instance is not ready.');
@@ -106,7 +112,8 @@ export class HostedInstance implements Instance {
     const abort = () => void worker.abort(runId).catch(() => undefined);
     signal.addEventListener('abort', abort);
     try {
-      return await worker.run(runId, inputs);
+      const timeline = !this.#holdsShards && this.#share.next();
+      return this.#withShare(await worker.run(runId, inputs, { timeline }));
     } catch (thrown) {
       const error = StarlingError.from(thrown, 'RUN_FAILED');
       if (!signal.aborted && endings.includes(error.code)) this.lose(error);
@@ -135,6 +142,19 @@ export class HostedInstance implements Instance {
     onEnd();
     this.#settle(reason);
     for (const listener of this.#listeners) listener();
+  }
+
+  get #holdsShards(): boolean {
+    return holders(this.placement).includes(this.#options.self);
+  }
+
+  /** A host without shards knows how long the others computed from their notes only. */
+  #withShare({ timeline, ...result }: RunResult): InstanceResult {
+    if (timeline !== undefined) this.#share.note(timeline);
+    const { stats } = result;
+    const computeMs = this.#holdsShards ? null : this.#share.of(stats.totalMs);
+    if (computeMs === null) return result;
+    return { ...result, stats: { ...stats, computeMs, waitMs: stats.totalMs - computeMs } };
   }
 
   #readyOn(id: string): void {

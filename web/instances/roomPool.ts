@@ -4,13 +4,12 @@
  */
 import { StarlingError } from '../../protocol/errors.ts';
 import { limits } from '../../protocol/limits.ts';
-import type { RunResult } from '../../workers/api.ts';
 import type { Clock } from '../clock.ts';
 import type { RunInputs, RunOutcome } from '../coordinator/runQueue.ts';
 import type { Shares } from '../placement.ts';
 import type { BatchAnswer, InstancePool, RunShape } from '../scaler/instancePool.ts';
 import { joinRuns, shapeOfInputs, splitOutputs } from '../scaler/joinRuns.ts';
-import type { Instance } from './hostedInstance.ts';
+import type { Instance, InstanceResult } from './hostedInstance.ts';
 import { InstanceSet } from './instanceSet.ts';
 import { holders } from './placeInstance.ts';
 
@@ -23,9 +22,18 @@ export interface RoomPoolPorts {
   runOnRoom(inputs: RunInputs, signal: AbortSignal): Promise<RunOutcome>;
 }
 
+/** One run's answer, with the batch that it travelled in. */
+export interface RoomAnswer extends RunOutcome {
+  readonly batch: {
+    readonly items: number;
+    /** From the start of the batch to its answer, other devices included that were tried in vain. */
+    readonly serviceMs: number;
+  };
+}
+
 type Change = { readonly remeasure: boolean };
 
-export class RoomPool implements InstancePool<RunInputs, RunOutcome> {
+export class RoomPool implements InstancePool<RunInputs, RoomAnswer> {
   readonly #ports: RoomPoolPorts;
   readonly #set: InstanceSet;
   readonly #listeners = new Set<(change: Change) => void>();
@@ -69,19 +77,25 @@ export class RoomPool implements InstancePool<RunInputs, RunOutcome> {
     this.#tell({ remeasure: true });
   }
 
-  async run(runs: readonly RunInputs[], signal: AbortSignal): Promise<BatchAnswer<RunOutcome>> {
+  async run(runs: readonly RunInputs[], signal: AbortSignal): Promise<BatchAnswer<RoomAnswer>> {
     const items = runs.map((run) => shapeOfInputs(run).items);
+    const startedAt = this.#ports.clock.now();
     const joined = joinRuns(runs);
     for (let restarts = 0; ; restarts++) {
       const ran = await this.#tryOnce(joined, signal, restarts);
       if (ran === null) continue;
       const { result, devices } = ran;
       const { outputs, ...rest } = result;
+      const batch = {
+        items: items.reduce((sum, count) => sum + count, 0),
+        serviceMs: this.#ports.clock.now() - startedAt,
+      };
       const outcomes = splitOutputs(outputs, items).map((own) => ({
         ...rest,
         outputs: own,
         restarts,
         devices,
+        batch,
       }));
       const { computeMs, waitMs } = result.stats;
       return { outcomes, computeMs, networkMs: waitMs };
@@ -104,7 +118,7 @@ export class RoomPool implements InstancePool<RunInputs, RunOutcome> {
     inputs: RunInputs,
     signal: AbortSignal,
     restarts: number,
-  ): Promise<{ readonly result: RunResult; readonly devices: number } | null> {
+  ): Promise<{ readonly result: InstanceResult; readonly devices: number } | null> {
     const instance = await this.#idle(signal);
     if (instance === 'room') return this.#runOnRoom(inputs, signal);
     try {

@@ -6,7 +6,7 @@ import { StarlingError } from '../../protocol/errors.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { PlanSummary } from '../../workers/api.ts';
 import type { Clock } from '../clock.ts';
-import type { RunInputs, RunOutcome } from '../coordinator/runQueue.ts';
+import type { RunInputs } from '../coordinator/runQueue.ts';
 import type { Candidate } from '../placement.ts';
 import type { PlanPlace } from '../planAddresses.ts';
 import type { PolicyChoice } from '../scaler/policies.ts';
@@ -17,7 +17,7 @@ import type { Objective } from '../scaler/setting.ts';
 import { DevicesPerInstance } from './devicesPerInstance.ts';
 import { placeInstance, usableDevices } from './placeInstance.ts';
 import type { RoomInstances } from './roomInstances.ts';
-import { RoomPool, type RoomPoolPorts } from './roomPool.ts';
+import { type RoomAnswer, RoomPool, type RoomPoolPorts } from './roomPool.ts';
 
 export interface ScalerWishes {
   /** 95 of 100 runs are to be served in so long, from the start of their batch to the answer. */
@@ -58,7 +58,7 @@ export class ScaledRuns {
   readonly #options: ScaledRunsOptions;
   readonly #perInstance: DevicesPerInstance;
   readonly #pool: RoomPool;
-  readonly #scaler: Scaler<RunInputs, RunOutcome>;
+  readonly #scaler: Scaler<RunInputs, RoomAnswer>;
   readonly #listeners = new Set<(decision: Decision) => void>();
   readonly #limits: { readonly maxBatch: number; readonly maxInstances: number };
   #devices = '';
@@ -95,7 +95,7 @@ export class ScaledRuns {
     return this.#limits.maxBatch;
   }
 
-  run(inputs: RunInputs, options: SubmitOptions): Promise<RunOutcome> {
+  run(inputs: RunInputs, options: SubmitOptions): Promise<RoomAnswer> {
     return this.#scaler.submit(inputs, options);
   }
 

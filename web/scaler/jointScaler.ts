@@ -22,6 +22,8 @@ import { searchInstances } from './tenancyScaler.ts';
  * one never tried throughput for good.
  */
 const hope = 0.75;
+/** Windows of one and the same setting differ by so much in their throughput. */
+const noise = 1.03;
 /** Each search ends after so many windows, whatever is left. */
 const mostWindows = 40;
 
@@ -60,7 +62,7 @@ function chosen(
     .map((setting) => measurements.known(setting))
     .filter((point) => point !== undefined && point.p95Ms <= limitMs)
     .reduce((a, b) => ((a?.throughput ?? 0) >= (b?.throughput ?? 0) ? a : b), undefined);
-  const isNoise = single !== undefined && best.throughput < worthwhileGain * single.throughput;
+  const isNoise = single !== undefined && best.throughput < noise * single.throughput;
   return isNoise ? single.setting : best.setting;
 }
 

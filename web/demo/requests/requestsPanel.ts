@@ -32,8 +32,8 @@ export function createRequestsPanel(root: HTMLElement, { load, onError }: Reques
     { label: 'objective', colour: 'ink', dashed: true },
   ]);
   const time = createTimeChart('Where a batch spends its time', ' ms', [
-    { label: 'computing here', colour: 'accent' },
-    { label: 'waiting for others', colour: 'warning' },
+    { label: 'computing', colour: 'accent' },
+    { label: 'network', colour: 'warning' },
   ]);
   const settings = createTimeChart('Requests per second, and what the scaler chose', ' /s', [
     { label: 'per second', colour: 'accent' },
@@ -146,8 +146,8 @@ function figuresOf(stats: ScaledStats): Figure[] {
       String(instances),
     ],
     ['queue', 'waiting', String(stats.queuedRuns)],
-    ['compute', 'computing here', ms(stats.computeMs)],
-    ['network', 'waiting for others', ms(stats.networkMs)],
+    ['compute', 'computing', ms(stats.computeMs)],
+    ['network', 'network', ms(stats.networkMs)],
   ];
 }
 

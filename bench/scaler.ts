@@ -1,0 +1,205 @@
+/**
+ * The scaler in real Chromium, two tabs of one thread each: throughput within a latency objective for single runs, every
+ * fixed setting of a grid, and all ways to choose; a steady stream and bursts; two input sizes; a shaped link. Controls
+ * come first and last. Prints tables and writes JSON.
+ *
+ *   npm run bench:scaler -- [--models resnet20,esrgan-slim] [--parts main,sizes,link] [--megabits 50] [--seconds 5]
+ *                           [--adapt 12] [--json bench/results/scaler.json|-]
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { type Browser, chromium } from '@playwright/test';
+import { chromiumOptions } from '../scripts/browserOptions.ts';
+import { hasShared } from '../tests/support/shared.ts';
+import { quietRatio } from './controls.ts';
+import { rounded } from './figures.ts';
+import { inIsolation } from './inIsolation.ts';
+import { describeCommit, describeMachine, loadAverage, watchOthers } from './machine.ts';
+import {
+  findObjective,
+  type MeasureOptions,
+  measureAll,
+  measureWay,
+  type Subject,
+} from './scaler/measure.ts';
+import {
+  adaptiveWays,
+  alone,
+  esrgan,
+  esrganSmall,
+  grid,
+  loads,
+  resnet20,
+  type ScalerModel,
+} from './scaler/models.ts';
+import { type Part, partTable } from './scaler/report.ts';
+import { openScalerRoom, type ScalerRoom } from './scaler/room.ts';
+import { type ScalerSite, serveScalerSite } from './scaler/site.ts';
+import { createSlowLink } from './slowLink.ts';
+
+interface Control {
+  readonly oneTab: number;
+  readonly twoTabs: number;
+  readonly ratio: number;
+  readonly quiet: boolean;
+  readonly othersCores: number | null;
+}
+
+const { values } = parseArgs({
+  options: {
+    models: { type: 'string', default: 'resnet20,esrgan-slim' },
+    parts: { type: 'string', default: 'main,sizes,link' },
+    megabits: { type: 'string', default: '50' },
+    seconds: { type: 'string', default: '5' },
+    adapt: { type: 'string', default: '12' },
+    json: { type: 'string', default: fileURLToPath(new URL('./results/scaler.json', import.meta.url)) },
+  },
+});
+const tell = (what: string) => process.stderr.write(`${what}\n`);
+const options: MeasureOptions = {
+  seconds: Number(values.seconds),
+  adaptSeconds: Number(values.adapt),
+  tell,
+};
+const parts = values.parts.split(',');
+const models = [resnet20, esrgan].filter(({ id }) =>
+  values.models.split(',').some((name) => id.startsWith(name)),
+);
+const loopback = '127.0.0.1';
+const [steady, burst] = loads;
+
+if (hasShared) await inIsolation(main);
+else tell('Skipped: the models beside the repository are not on this machine.');
+
+async function main(isolated: boolean): Promise<void> {
+  if (steady === undefined || burst === undefined) return;
+  const started = new Date();
+  const loadBefore = loadAverage();
+  const site = await serveScalerSite(isolated ? '0.0.0.0' : loopback);
+  const browser = await chromium.launch(chromiumOptions());
+  const url = `http://${loopback}:${site.port}${site.pagePath}`;
+  const before = await control(site, browser, url);
+  const measured: Part[] = [];
+  const add = (part: Part) => {
+    measured.push(part);
+    console.log(`\n${partTable(part)}`);
+  };
+  const inTwoTabs = async (model: ScalerModel, use: (subject: Subject) => Promise<void>) => {
+    const given = await site.compile(model);
+    const place = { browser, url };
+    const room = await openScalerRoom([place, place], model.id);
+    await use({ room, given, devicesPerInstance: null });
+    await room.close();
+  };
+  if (parts.includes('main')) {
+    for (const model of models) {
+      tell(model.title);
+      await inTwoTabs(model, async (subject) => {
+        const objective = await findObjective(subject, options);
+        const results = await measureAll(subject, { steady, burst }, objective.p95Ms, options);
+        add({ part: 'main', title: model.title, objective, results });
+      });
+    }
+  }
+  if (parts.includes('sizes')) {
+    for (const model of [esrganSmall, esrgan]) {
+      tell(model.title);
+      await inTwoTabs(model, async (subject) => {
+        const objective = await findObjective(subject, options);
+        const results = [];
+        for (const way of [alone, ...adaptiveWays.filter(({ policy }) => policy === 'joint')])
+          results.push(await measureWay(subject, way, steady, objective.p95Ms, options));
+        add({ part: 'sizes', title: model.title, objective, results });
+      });
+    }
+  }
+  if (parts.includes('link')) await measureLink(site, isolated, add);
+  const after = await control(site, browser, url);
+  const browserVersion = `Chromium ${browser.version()}`;
+  await browser.close();
+  await site.close();
+  const report = {
+    date: started.toISOString(),
+    ...describeCommit(),
+    seconds: rounded((Date.now() - started.getTime()) / 1000, 0),
+    machine: { ...describeMachine(), browser: browserVersion, loadBefore, loadAfter: loadAverage() },
+    threadsPerTab: 1,
+    secondsPerWay: options.seconds,
+    controls: { before, after, quiet: before.quiet && after.quiet },
+    parts: measured,
+  };
+  const text = `${JSON.stringify(report, null, 1)}\n`;
+  if (values.json === '-') console.log(text);
+  else {
+    mkdirSync(dirname(values.json), { recursive: true });
+    writeFileSync(values.json, text);
+  }
+}
+
+/** Whether two tabs find a core each: single runs in one tab, then in two rooms of one tab at once. */
+async function control(site: ScalerSite, browser: Browser, url: string): Promise<Control> {
+  const given = await site.compile(resnet20);
+  const rooms: ScalerRoom[] = [];
+  for (const name of ['left', 'right'])
+    rooms.push(await openScalerRoom([{ browser, url }], `control ${name}`));
+  const perSecond = async (room: ScalerRoom) => {
+    const settings = { p95Ms: 1e6, maxBatch: 1, maxInstances: 1, policy: alone.policy };
+    const { items, seconds } = await room.measure(
+      given,
+      settings,
+      { kind: 'steady', count: 2, ms: 3_000 },
+      0,
+    );
+    return items / seconds;
+  };
+  const others = watchOthers();
+  const [first] = rooms;
+  const oneTab = first === undefined ? 0 : await perSecond(first);
+  const both = await Promise.all(rooms.map(perSecond));
+  const twoTabs = both.reduce((sum, one) => sum + one, 0);
+  const othersCores = others();
+  for (const room of rooms) await room.close();
+  const ratio = rounded(twoTabs / oneTab, 3);
+  const result = {
+    oneTab: rounded(oneTab),
+    twoTabs: rounded(twoTabs),
+    ratio,
+    quiet: ratio >= quietRatio,
+    othersCores: othersCores === null ? null : rounded(othersCores),
+  };
+  tell(`control: one tab ${result.oneTab} runs a second, two tabs ${result.twoTabs} (${ratio})`);
+  return result;
+}
+
+/** Every instance divided over both ends of a slow link: while one waits for features, another computes. */
+async function measureLink(site: ScalerSite, isolated: boolean, add: (part: Part) => void): Promise<void> {
+  const megabits = Number(values.megabits);
+  try {
+    if (!isolated) throw new Error('network namespaces need Linux and root');
+    const link = createSlowLink();
+    const origin = `http://${link.host}:${site.port}`;
+    const browsers = await link.launch(origin);
+    const given = await site.compile(esrganSmall);
+    const places = browsers.map((browser) => ({ browser, url: `${origin}${site.pagePath}` }));
+    const room = await openScalerRoom(places, 'link');
+    link.setSpeed(megabits);
+    const subject = { room, given, devicesPerInstance: 2 };
+    const objective = await findObjective(subject, options);
+    const results = [];
+    const fixed = grid.filter(({ name }) => ['(1, 1)', '(1, 2)', '(1, 4)', '(4, 1)'].includes(name));
+    for (const way of [...fixed, ...adaptiveWays.filter(({ policy }) => policy === 'joint')])
+      results.push(await measureWay(subject, way, { kind: 'steady', count: 32 }, objective.p95Ms, options));
+    add({
+      part: 'link',
+      title: `${esrganSmall.title}, divided over both ends of a link of ${megabits} Mbit/s`,
+      objective,
+      results,
+    });
+    for (const browser of browsers) await browser.close();
+    link.close();
+  } catch (thrown) {
+    tell(`The slow link is skipped: ${thrown instanceof Error ? thrown.message : String(thrown)}.`);
+  }
+}

@@ -1,0 +1,244 @@
+/** Whatever devices do while many runs are under way: what each caller of a plan with an objective is promised. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { float32Tensor, float32View } from '../../graph/tensor.ts';
+import { StarlingError } from '../../protocol/errors.ts';
+import type { RunInputs } from '../coordinator/runQueue.ts';
+import type { Candidate } from '../placement.ts';
+import { VirtualClock } from '../scaler/testing/virtualClock.ts';
+import type { Instance } from './hostedInstance.ts';
+import { holders } from './placeInstance.ts';
+import { ScaledRuns, type ScalerWishes } from './scaledRuns.ts';
+
+const plan = {
+  name: 'echo',
+  sha256: 'a'.repeat(64),
+  numShards: 4,
+  maxBatch: 8,
+  inputs: [],
+  outputs: [],
+  weightBytes: 0,
+  macs: 0,
+  metadata: {},
+};
+
+/** Devices b, c, d beside a; a batch takes its time, gives back its inputs, and is lost with any of its devices. */
+class SimulatedRoom {
+  readonly clock = new VirtualClock();
+  readonly there = new Set(['b', 'c', 'd']);
+  readonly instances = new Set<{ lose(): void; readonly devices: readonly string[] }>();
+  readonly batches: { readonly items: number; readonly inFlight: number }[] = [];
+  /** The next instances cannot be made. */
+  refusals = 0;
+  #inFlight = 0;
+
+  candidates(): Candidate[] {
+    const ids = [...this.there];
+    return ids.map((id) => ({ id, links: ['a', ...ids.filter((other) => other !== id)], mayStop: false }));
+  }
+
+  async open(
+    placement: Pick<Instance['placement'], 'devices' | 'shards'>,
+    threads: number,
+  ): Promise<Instance> {
+    await new Promise<void>((resolve) => this.clock.after(40, resolve));
+    if (this.refusals-- > 0) throw new StarlingError('SESSION_FAILED', 'No memory for one more.');
+    const pending = new Set<(error: StarlingError) => void>();
+    const listeners: (() => void)[] = [];
+    let lost: StarlingError | null = null;
+    const lose = () => {
+      if (lost !== null) return;
+      lost = new StarlingError('PEER_LOST', 'A device left.');
+      this.instances.delete(entry);
+      for (const fail of [...pending]) fail(lost);
+      for (const listener of listeners) listener();
+    };
+    const entry = { lose, devices: placement.devices };
+    this.instances.add(entry);
+    return {
+      placement,
+      threads,
+      get lost() {
+        return lost;
+      },
+      run: (inputs, signal) => this.#serve(inputs, signal, pending, holders(placement).length),
+      onLost: (listener) => listeners.push(listener),
+      close: lose,
+    };
+  }
+
+  leave(id: string): void {
+    this.there.delete(id);
+    for (const { devices, lose } of [...this.instances]) if (devices.includes(id)) lose();
+  }
+
+  /** Twice the devices take half the time. */
+  async #serve(
+    inputs: RunInputs,
+    signal: AbortSignal,
+    pending: Set<(error: StarlingError) => void>,
+    devices = 1,
+  ) {
+    const items = inputs['x']?.dims[0] ?? 0;
+    this.#inFlight++;
+    this.batches.push({ items, inFlight: this.#inFlight });
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const cancel = this.clock.after((10 + items) / devices, () => {
+          pending.delete(fail);
+          resolve();
+        });
+        const fail = (error: StarlingError) => {
+          cancel();
+          pending.delete(fail);
+          reject(error);
+        };
+        pending.add(fail);
+        signal.addEventListener('abort', () => fail(new StarlingError('RUN_ABORTED', 'Called off.')));
+      });
+    } finally {
+      this.#inFlight--;
+    }
+    const stats = { totalMs: 10, computeMs: 8, waitMs: 2, sentBytes: 0, receivedBytes: 0, rounds: 0 };
+    return { outputs: { y: inputs['x'] ?? float32Tensor([0], []) }, stats };
+  }
+
+  scaled(wishes: ScalerWishes): ScaledRuns {
+    return new ScaledRuns({
+      self: 'a',
+      clock: this.clock,
+      plan,
+      url: 'https://example.org/plan.json',
+      place: { from: 'a' },
+      threads: [1],
+      wishes,
+      instances: { open: ({ devices, shards, threads }) => this.open({ devices, shards }, threads) },
+      candidates: () => this.candidates(),
+      runOnRoom: async (inputs, signal) => ({
+        ...(await this.#serve(inputs, signal, new Set())),
+        restarts: 0,
+        devices: 1,
+      }),
+    });
+  }
+}
+
+const happening = fc.oneof(
+  fc.record({
+    kind: fc.constant('submit' as const),
+    caller: fc.constantFrom('left', 'right'),
+    items: fc.integer({ min: 1, max: 3 }),
+    count: fc.integer({ min: 1, max: 30 }),
+  }),
+  fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 300 }) }),
+  fc.record({ kind: fc.constant('leave' as const), id: fc.constantFrom('b', 'c', 'd') }),
+  fc.record({ kind: fc.constant('join' as const), id: fc.constantFrom('b', 'c', 'd') }),
+  fc.record({ kind: fc.constant('refuse' as const), count: fc.integer({ min: 1, max: 4 }) }),
+  fc.record({ kind: fc.constant('abort' as const), which: fc.nat() }),
+);
+
+describe('runs under an objective in a room', () => {
+  it('settle once each, right and in order, whoever joins, leaves or refuses', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(happening, { minLength: 4, maxLength: 40 }),
+        fc.integer({ min: 1, max: 8 }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.constantFrom<number | undefined>(undefined, 1, 2, 4),
+        async (happenings, maxBatch, maxInstances, devicesPerInstance) => {
+          const room = new SimulatedRoom();
+          const runs = room.scaled({
+            slo: { p95Ms: 25 },
+            maxBatch: Math.max(3, maxBatch),
+            maxInstances,
+            devicesPerInstance,
+            queueCapacity: 10_000,
+          });
+          const heard: { readonly id: number; readonly caller: string; readonly right: boolean | string }[] =
+            [];
+          const controllers: AbortController[] = [];
+          let next = 0;
+          for (const event of happenings) {
+            if (event.kind === 'wait') await room.clock.advance(event.ms);
+            else if (event.kind === 'abort') controllers[event.which % (controllers.length || 1)]?.abort();
+            else if (event.kind === 'refuse') room.refusals = event.count;
+            else if (event.kind === 'leave') {
+              room.leave(event.id);
+              runs.devicesChanged();
+            } else if (event.kind === 'join') {
+              room.there.add(event.id);
+              runs.devicesChanged();
+            } else {
+              for (let i = 0; i < event.count; i++) {
+                const id = next++;
+                const { caller, items } = event;
+                const controller = new AbortController();
+                controllers.push(controller);
+                const x = float32Tensor([items, 1], new Float32Array(items).fill(id));
+                runs.run({ x }, { caller, signal: controller.signal, deadlineMs: 60_000 }).then(
+                  ({ outputs, batch }) => {
+                    const { y } = outputs;
+                    const right =
+                      y !== undefined &&
+                      y.dims[0] === items &&
+                      [...float32View(y)].every((value) => value === id) &&
+                      batch.items <= Math.max(3, maxBatch);
+                    heard.push({ id, caller, right });
+                  },
+                  (error: StarlingError) => heard.push({ id, caller, right: error.code }),
+                );
+              }
+            }
+          }
+          await room.clock.advance(120_000);
+          expect(heard.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(
+            Array.from({ length: next }, (_, i) => i),
+          );
+          for (const { right } of heard) expect([true, 'RUN_ABORTED']).toContain(right);
+          for (const caller of ['left', 'right']) {
+            const ids = heard
+              .filter((one) => one.caller === caller && one.right === true)
+              .map(({ id }) => id);
+            expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+          }
+          for (const { items } of room.batches) expect(items).toBeLessThanOrEqual(Math.max(3, maxBatch));
+          expect(runs.stats()).toMatchObject({ queuedRuns: 0, batchesInFlight: 0 });
+          runs.close(new StarlingError('RUN_ABORTED', 'Done.'));
+          await room.clock.advance(10_000);
+          expect(room.instances.size).toBe(0);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('divides an instance over so many devices as the objective needs, and no more', async () => {
+    for (const [p95Ms, devices] of [
+      [25, 1],
+      [9, 2],
+      [4, 4],
+    ] as const) {
+      const room = new SimulatedRoom();
+      const runs = room.scaled({ slo: { p95Ms }, maxBatch: 1, maxInstances: 1 });
+      let isOn = true;
+      const again = () => {
+        const x = float32Tensor([1, 1], [1]);
+        if (isOn) runs.run({ x }, {}).then(again, again);
+      };
+      for (let i = 0; i < 8; i++) again();
+      await room.clock.advance(10_000);
+      expect(runs.stats().placements.map((placement) => placement.length)).toEqual([devices]);
+      isOn = false;
+      runs.close(new StarlingError('RUN_ABORTED', 'Done.'));
+    }
+  });
+
+  it('places whole models on different devices, this one first', async () => {
+    const room = new SimulatedRoom();
+    const runs = room.scaled({ slo: { p95Ms: 1000 }, policy: { fixed: { batch: 1, instances: 4 } } });
+    await room.clock.advance(1_000);
+    expect(runs.stats().placements).toEqual([['a'], ['b'], ['c'], ['d']]);
+    expect(holders({ devices: ['a', 'b'], shards: [[], [0]] })).toEqual(['b']);
+    runs.close(new StarlingError('RUN_ABORTED', 'Done.'));
+  });
+});
