@@ -13,6 +13,7 @@ import { ScaledRuns, type ScalerWishes } from './scaledRuns.ts';
 const plan = {
   name: 'echo',
   sha256: 'a'.repeat(64),
+  sourceSha256: 'b'.repeat(64),
   numShards: 4,
   maxBatch: 8,
   inputs: [],
@@ -99,7 +100,15 @@ class SimulatedRoom {
     } finally {
       this.#inFlight--;
     }
-    const stats = { totalMs: 10, computeMs: 8, waitMs: 2, sentBytes: 0, receivedBytes: 0, rounds: 0 };
+    const stats = {
+      totalMs: 10,
+      computeMs: 8,
+      waitMs: 2,
+      sentBytes: 0,
+      receivedBytes: 0,
+      rounds: 0,
+      heapBytes: 0,
+    };
     return { outputs: { y: inputs['x'] ?? float32Tensor([0], []) }, stats };
   }
 
