@@ -77,6 +77,8 @@ export const planSchema = v.object({
   supports: v.record(name, count),
   /** Value as other shards see it, after it has travelled in a narrower type -> the value itself. */
   wires: v.record(name, name),
+  /** Contraction (node name) -> index in `partitions` of the input features that each shard sums; partial sums travel. */
+  partials: v.optional(v.record(name, count), {}),
   /** Devices make what they send before the rest. */
   sendFirst: v.boolean(),
   report,

@@ -92,9 +92,15 @@ function divisionOf(file: PlanFile): Division {
       { axis, parts: partsOf(value, partition) },
     ]),
   );
-  const supports = new Map(
-    Object.entries(file.supports).map(([node, index]) => [node, partsOf(node, index)] as const),
-  );
+  const byNode = (indices: Readonly<Record<string, number>>) =>
+    new Map(Object.entries(indices).map(([node, index]) => [node, partsOf(node, index)] as const));
   const wires = new Map(Object.entries(file.wires));
-  return { numShards: file.numShards, shardings, supports, wires, sendFirst: file.sendFirst };
+  return {
+    numShards: file.numShards,
+    shardings,
+    supports: byNode(file.supports),
+    wires,
+    partials: byNode(file.partials),
+    sendFirst: file.sendFirst,
+  };
 }

@@ -94,7 +94,8 @@ function flattenDivision({
   shardings,
   supports = new Map(),
   wires = new Map(),
-}: Division): Pick<PlanFile, 'partitions' | 'shardings' | 'supports' | 'wires'> {
+  partials = new Map(),
+}: Division): Pick<PlanFile, 'partitions' | 'shardings' | 'supports' | 'wires' | 'partials'> {
   const partitions: number[][][] = [];
   const known = new Map<string, number>();
   const indexOf = (parts: readonly Ranges[]) => {
@@ -104,6 +105,10 @@ function flattenDivision({
     known.set(key, index);
     return index;
   };
+  const byNode = (parts: ReadonlyMap<string, readonly Ranges[]>) =>
+    Object.fromEntries(
+      [...parts].filter(([node]) => !unlistedNames.has(node)).map(([node, list]) => [node, indexOf(list)]),
+    );
   return {
     shardings: Object.fromEntries(
       // A value without an owner is computed where it is needed, which is right for any name.
@@ -111,8 +116,9 @@ function flattenDivision({
         .filter(([value]) => !unlistedNames.has(value))
         .map(([value, { axis, parts }]) => [value, { axis, partition: indexOf(parts) }]),
     ),
-    supports: Object.fromEntries([...supports].map(([node, parts]) => [node, indexOf(parts)])),
+    supports: byNode(supports),
     wires: Object.fromEntries(wires),
+    partials: byNode(partials),
     partitions,
   };
 }

@@ -10,6 +10,7 @@ import { StarlingError } from '../../protocol/errors.ts';
 import { Demands } from './demand.ts';
 import { DeviceEmitter } from './deviceEmitter.ts';
 import { Levels } from './levels.ts';
+import { expandPartials } from './partials.ts';
 import type { Division, Feed, Placement, Program, Result, RoomProgram, Transfer } from './program.ts';
 import { RoomGraph } from './roomGraph.ts';
 import { stagesOf } from './stages.ts';
@@ -34,7 +35,8 @@ export function lower(graph: Graph, division: Division, placement: Placement): R
   // division, or one that sends narrower types, is another function than the graph, also there.
   const dense = (division.supports?.size ?? 0) === 0 && (division.wires?.size ?? 0) === 0;
   const effective = alone >= 0 && dense ? { ...division, shardings: new Map() } : division;
-  const room = new RoomGraph(graph, effective);
+  const expanded = expandPartials(graph, effective, placement);
+  const room = new RoomGraph(expanded.graph, expanded.division);
   const plain = new Demands(room, placement);
   // Which values are exchanged, and so the levels, does not depend on the parts in which they are made.
   const levels = new Levels(room, plain.exchanged());

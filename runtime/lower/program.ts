@@ -27,6 +27,11 @@ export interface Division {
    * where it owns the index. Shards count and not devices, so that every placement computes the same.
    */
   readonly wires?: ReadonlyMap<string, string>;
+  /**
+   * Contractions (by node name) that are divided along what they sum over: for each shard the input features it sums,
+   * every feature at one shard. Partial sums travel instead of features.
+   */
+  readonly partials?: ReadonlyMap<string, readonly Ranges[]>;
   /** Whether devices make what they send in a part of its own before the rest, so that it travels meanwhile. */
   readonly sendFirst?: boolean;
 }

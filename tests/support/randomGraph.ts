@@ -1,9 +1,11 @@
 /** Random small networks with concrete shapes, and random divisions of them: any owner for any index is a valid division. */
 import fc from 'fast-check';
 import type { Attribute, Graph, Model, Node } from '../../graph/graph.ts';
+import { shapedValues } from '../../graph/nodeView.ts';
 import { randomTensor, seededRandom } from '../../graph/random.ts';
 import { covers, fromIndices, type Ranges, range, union } from '../../graph/ranges.ts';
 import { float32Tensor, float32View, int64Tensor, type Tensor } from '../../graph/tensor.ts';
+import { contractedAlong } from '../../runtime/lower/partials.ts';
 import type { Division, Placement, Sharding } from '../../runtime/lower/program.ts';
 
 type Shape = readonly number[];
@@ -234,7 +236,27 @@ export function randomDivision(graph: Graph, numShards: number, seed: number): D
     );
     shardings.set(name, { axis, parts });
   }
-  return { numShards, shardings };
+  return { numShards, shardings, partials: randomPartials(graph, numShards, random) };
+}
+
+/** Some contractions summed in parts, each input feature by a random shard. */
+function randomPartials(
+  graph: Graph,
+  numShards: number,
+  random: () => number,
+): Division['partials'] & object {
+  const values = shapedValues(graph);
+  const partials = new Map<string, readonly Ranges[]>();
+  for (const node of graph.nodes) {
+    const along = contractedAlong(graph, values, node);
+    if (along === undefined || random() < 0.5) continue;
+    const owners = Array.from({ length: along.features }, () => Math.floor(random() * numShards));
+    const parts = Array.from({ length: numShards }, (_, shard) =>
+      fromIndices(owners.flatMap((owner, i) => (owner === shard ? [i] : []))),
+    );
+    partials.set(node.name, parts);
+  }
+  return partials;
 }
 
 /** Random sets of input features for every contraction, own ones always among them, and the model they amount to. */
