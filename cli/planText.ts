@@ -1,46 +1,24 @@
-/** A plan as text for people: what goes in and out, what each shard does, what crosses between them. */
-import type { PlanFile } from '../protocol/plan.ts';
+/** A plan as text for people: what goes in and out, what each shard does, what crosses between them and what is not divided. */
+import type { PlanFile, PlanReport } from '../protocol/plan.ts';
 import { formatCount, formatTable } from './table.ts';
 
 export function planText(plan: PlanFile): string {
   const { report } = plan;
   const ends = (label: string, values: PlanFile['inputs']) =>
     values.map(({ name, dataType, shape }) => `${label} ${name}: ${dataType} [${shape.join(', ')}]`);
-  const shards = report.macsPerShard.map((macs, shard) => [
-    `shard ${shard}`,
-    formatCount(macs),
-    percent(macs, report.macs),
-    formatCount(report.weightBytesPerShard[shard] ?? 0),
-  ]);
-  const replicated = report.replicated.filter(({ macs }) => macs > 0);
   return [
     `${plan.name}: ${plan.numShards} shards`,
     ...ends('input ', plan.inputs),
     ...ends('output', plan.outputs),
+    batchText(plan),
     '',
-    formatTable([
-      ['', 'MACs', 'of all', 'weight bytes'],
-      ['whole model', formatCount(report.macs), '', formatCount(report.weightBytes)],
-      ...shards,
-    ]),
+    shardsTable(report),
     '',
     `One shard on each device: ${report.rounds} rounds, ${formatCount(report.exchangedBytes)}B exchanged.`,
+    ...exchangesTable(report),
     ...scatteredZeros(plan),
     ...predictions(plan),
-    ...(replicated.length === 0
-      ? []
-      : [
-          '',
-          'Not divided:',
-          formatTable(
-            replicated.map(({ node, opType, macs, reason }) => [
-              node,
-              opType,
-              `${formatCount(macs)} MACs`,
-              reason,
-            ]),
-          ),
-        ]),
+    ...replicatedTable(report),
   ].join('\n');
 }
 
@@ -49,6 +27,70 @@ function scatteredZeros({ metadata }: PlanFile): string[] {
   return zeros === undefined
     ? []
     : [`${zeros} weights are zero here and there: they are multiplied like the others and saved nothing.`];
+}
+
+/** A plan is for the shapes it was compiled for; only the batch may stay open. */
+function batchText({ maxBatch }: PlanFile): string {
+  return maxBatch > 1
+    ? `Compiled for these shapes; up to ${maxBatch} samples in one run.`
+    : 'Compiled for these shapes; one run takes one batch of just this size.';
+}
+
+function shardsTable({ macs, weightBytes, macsPerShard, weightBytesPerShard }: PlanReport): string {
+  const shards = macsPerShard.map((own, shard) => [
+    `shard ${shard}`,
+    formatCount(own),
+    percent(own, macs),
+    formatCount(weightBytesPerShard[shard] ?? 0),
+  ]);
+  return formatTable([
+    ['', 'MACs', 'of all', 'weight bytes'],
+    ['whole model', formatCount(macs), '', formatCount(weightBytes)],
+    ...shards,
+  ]);
+}
+
+function exchangesTable({ exchanges }: PlanReport): string[] {
+  if (exchanges.length === 0) return [];
+  const rows = exchanges.map(({ value, kind, features, bytes, round }) => [
+    value,
+    kind,
+    features,
+    formatCount(bytes),
+    round,
+  ]);
+  return ['', 'Exchanges:', formatTable([['value', 'what', 'features', 'bytes', 'round'], ...rows])];
+}
+
+/** Nodes that multiply; what else no shard has a part of costs next to nothing and is counted in one line. */
+function replicatedTable({ replicated, macs: all }: PlanReport): string[] {
+  const costly = replicated.filter(({ macs }) => macs > 0);
+  const rest = replicated.length - costly.length;
+  if (replicated.length === 0) return ['', 'Every operator is divided.'];
+  const macs = costly.reduce((sum, node) => sum + node.macs, 0);
+  const rows = costly.map(({ node, opType, macs: own, reason }) => [
+    node,
+    opType,
+    formatCount(own),
+    percent(own, all),
+    reason,
+  ]);
+  return [
+    '',
+    `Not divided: ${percent(macs, all)} of the MACs.`,
+    ...(rows.length === 0 ? [] : [formatTable([['node', 'operator', 'MACs', 'of all', 'why'], ...rows])]),
+    ...(rest === 0 ? [] : [`Nodes that multiply nothing (${rest}): ${reasonsText(replicated)}.`]),
+  ];
+}
+
+/** `reason (Operator, Operator); ...` of the nodes without multiplications. */
+function reasonsText(replicated: PlanReport['replicated']): string {
+  const operators = new Map<string, Set<string>>();
+  for (const { opType, macs, reason } of replicated) {
+    if (macs > 0) continue;
+    operators.set(reason, (operators.get(reason) ?? new Set()).add(opType));
+  }
+  return [...operators].map(([reason, names]) => `${reason} (${[...names].sort().join(', ')})`).join('; ');
 }
 
 function predictions({ predictedMs, metadata }: PlanFile): string[] {

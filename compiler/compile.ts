@@ -21,6 +21,7 @@ import { localLink, referenceDevice } from '../runtime/predict/costModel.ts';
 import type { RoomCost } from '../runtime/predict/simulate.ts';
 import type { Calibration } from './calibrate/calibration.ts';
 import { pixelCalibration } from './calibrate/pixelCalibration.ts';
+import { cheapChannels } from './divide/cheapChannels.ts';
 import { type ChosenDivision, chooseDivision } from './divide/chooseDivision.ts';
 import { divideByChannels } from './divide/divideChannels.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
@@ -81,17 +82,20 @@ interface DivideOptions {
   readonly numShards: number;
   readonly openBatch: boolean;
   readonly cost: RoomCost;
+  /** Whether partial sums may travel instead of features: in a narrower type their errors would add up. */
+  readonly sums: boolean;
 }
 
 type Divided = DividedGraph & Partial<Pick<ChosenDivision, 'predictedMs' | 'reason'>>;
 
 const dividers: { readonly [Axis in DivisionAxis]: (graph: Graph, options: DivideOptions) => Divided } = {
-  channels: (graph, { numShards, openBatch }) => ({
-    graph,
-    division: divideByChannels(graph, numShards, openBatch),
-  }),
+  channels: (graph, { numShards, openBatch, cost, sums }) =>
+    sums
+      ? cheapChannels(graph, numShards, cost, openBatch)
+      : { graph, division: divideByChannels(graph, numShards, openBatch) },
   rows: (graph, { numShards, openBatch }) => divideByRows(graph, numShards, openBatch),
-  auto: (graph, { numShards, openBatch, cost }) => chooseDivision(graph, numShards, cost, openBatch),
+  auto: (graph, { numShards, openBatch, cost, sums }) =>
+    chooseDivision(graph, numShards, cost, openBatch, sums),
 };
 
 /** Largest batch of a plan whose batch axis is open. */
@@ -168,6 +172,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
   const divideOptions = {
     numShards,
     openBatch: batchOpen,
+    sums: (wire?.type ?? 'float32') === 'float32',
     cost: { devices: [referenceDevice], link: localLink, host: 0, ...options.cost },
   };
   const divided =
@@ -181,7 +186,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
             ...(wire === undefined ? {} : { wire }),
             ...divideOptions,
           });
-  const { predictedMs, reason } = divided;
+  const { heldWhole, predictedMs, reason } = divided;
   const { type, ...scales } = calibrated<WireOptions>(wire ?? { type: 'float32' });
   const wireOptions = { wire: type, ...scales, backend, openBatch: batchOpen };
   const { model, division } = await narrowWires(divided.model, divided.division, wireOptions);
@@ -199,6 +204,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     source: { sha256: sha256Hex(bytes), bytes: bytes.byteLength, opset: original.opsets.get('') ?? 0 },
     model,
     division,
+    ...(heldWhole === undefined ? {} : { heldWhole }),
     onePerDevice,
     maxBatch: batchOpen ? openMaxBatch : 1,
     ...(predictedMs === undefined ? {} : { predictedMs }),

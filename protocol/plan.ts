@@ -42,6 +42,20 @@ const weightTensor = v.object({
   parts: v.array(tensorPart),
 });
 
+/** What travels: features, rows with halos, indices along another axis (tokens, heads), or partial sums of a value. */
+const exchangeKinds = ['channels', 'rows', 'others', 'partial sums'] as const;
+export type ExchangeKind = (typeof exchangeKinds)[number];
+
+const exchange = v.object({
+  value: name,
+  kind: v.picklist(exchangeKinds),
+  /** Indices that are sent, summed over senders and receivers. */
+  features: count,
+  bytes: count,
+  /** The first round in which some device waits for it. */
+  round: count,
+});
+
 const report = v.object({
   macs: count,
   weightBytes: count,
@@ -50,6 +64,8 @@ const report = v.object({
   /** With one shard on each device. */
   rounds: count,
   exchangedBytes: count,
+  /** Value by value, in the order of rounds; none in plans of before there was a list. */
+  exchanges: v.optional(v.array(exchange), []),
   /** Nodes that more than one shard computes whole or that only one computes, with their cost. */
   replicated: v.array(v.object({ node: name, opType: name, macs: count, reason: v.string() })),
 });

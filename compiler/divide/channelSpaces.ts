@@ -5,35 +5,10 @@
  */
 import { range, toIndices } from '../../graph/ranges.ts';
 import type { Axes, DividableNode } from './followAxes.ts';
+import { UnionFind } from './unionFind.ts';
 
 /** Classes of tied channels: class of channel c of a value is `classes.get(value)[c]`. */
 export type ChannelClasses = ReadonlyMap<string, readonly number[]>;
-
-class UnionFind {
-  readonly #parent: number[] = [];
-
-  add(): number {
-    this.#parent.push(this.#parent.length);
-    return this.#parent.length - 1;
-  }
-
-  find(element: number): number {
-    let root = element;
-    while (this.#parent[root] !== root) root = this.#parent[root] ?? root;
-    let at = element;
-    while (at !== root) {
-      const next = this.#parent[at] ?? root;
-      this.#parent[at] = root;
-      at = next;
-    }
-    return root;
-  }
-
-  union(a: number, b: number): void {
-    const [low, high] = [this.find(a), this.find(b)].sort((x, y) => x - y);
-    if (low !== undefined && high !== undefined) this.#parent[high] = low;
-  }
-}
 
 /** For each output channel, the channels of each divided input that it needs; undefined where a tie would be too coarse. */
 function tiesOf(

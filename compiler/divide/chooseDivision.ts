@@ -7,6 +7,7 @@ import type { Graph } from '../../graph/graph.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import type { Division, RoomProgram, Sharding } from '../../runtime/lower/program.ts';
 import { type RoomCost, simulate } from '../../runtime/predict/simulate.ts';
+import { cheapChannels } from './cheapChannels.ts';
 import { divideByChannels } from './divideChannels.ts';
 import type { DividedGraph } from './dividedGraph.ts';
 import { rowShardings } from './divideRows.ts';
@@ -48,12 +49,14 @@ class Search {
   readonly #graph: Graph;
   readonly #cost: RoomCost;
   readonly #numShards: number;
+  readonly #openBatch: boolean;
   readonly #shardings: Readonly<Record<Axis, ReadonlyMap<string, Sharding>>>;
 
   constructor(graph: Graph, numShards: number, cost: RoomCost, openBatch: boolean) {
     this.#graph = graph;
     this.#cost = cost;
     this.#numShards = numShards;
+    this.#openBatch = openBatch;
     this.#shardings = {
       rows: rowShardings(graph, numShards, openBatch),
       channels: divideByChannels(graph, numShards, openBatch).shardings,
@@ -82,6 +85,14 @@ class Search {
     const placement = Array.from({ length: this.#numShards }, (_, shard) => [shard]);
     const room = lower(partial.graph, division, placement);
     return { graph: partial.graph, division, room, ms: simulate(room, this.#cost).totalMs };
+  }
+
+  /** By channels throughout, with partial sums where they are cheaper. */
+  cheapestChannels(): Candidate {
+    const divided = cheapChannels(this.#graph, this.#numShards, this.#cost, this.#openBatch);
+    const placement = Array.from({ length: this.#numShards }, (_, shard) => [shard]);
+    const room = lower(divided.graph, divided.division, placement);
+    return { ...divided, room, ms: simulate(room, this.#cost).totalMs };
   }
 
   /** The change of axis with the shortest run, found coarsely and then around the best point. */
@@ -134,25 +145,33 @@ class Search {
   }
 }
 
-/** `cost.devices` gives one cost for each shard. */
+/** `cost.devices` gives one cost for each shard; `sums`: whether partial sums may travel instead of features. */
 export function chooseDivision(
   graph: Graph,
   numShards: number,
   cost: RoomCost,
   openBatch: boolean,
+  sums = true,
 ): ChosenDivision {
   const search = new Search(graph, numShards, cost, openBatch);
   const all = Array.from({ length: numShards }, (_, shard) => shard);
   const alone = lower(graph, { numShards, shardings: new Map() }, [all]);
   const one = simulate(alone, cost).totalMs;
   const rows = search.changeAt(graph.nodes.length, 'rows', 'none');
-  const channels = search.changeAt(0, 'none', 'channels');
+  const channels = sums ? search.cheapestChannels() : search.changeAt(0, 'none', 'channels');
   const change = changes
     .map(([first, then]) => search.bestChange(first, then))
     .reduce((best, next) => (next.ms < best.ms ? next : best));
   const recomputed = search.recompute(change);
   const early = search.sendFirst(recomputed);
   const chosen = early.ms < recomputed.ms * worthwhile ? early : recomputed;
+  if (sums && channels.ms < chosen.ms * worthwhile) {
+    return {
+      ...channels,
+      predictedMs: { one, channels: channels.ms, rows: rows.ms, auto: channels.ms },
+      reason: `Throughout by channels, with partial sums${channels.ms > one ? '; one device alone is faster' : ''}.`,
+    };
+  }
   const reasons = [
     axisReason(change, graph.nodes.length),
     ...(recomputed.recomputed > 0 ? [`${recomputed.recomputed} halos recomputed instead of exchanged`] : []),

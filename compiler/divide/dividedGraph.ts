@@ -5,4 +5,6 @@ import type { Division } from '../../runtime/lower/program.ts';
 export interface DividedGraph {
   readonly graph: Graph;
   readonly division: Division;
+  /** Values without an owner because making them everywhere costs less than their exchange. */
+  readonly heldWhole?: ReadonlySet<string>;
 }

@@ -18,6 +18,8 @@ export interface EmitInput {
   /** Normalised: every shape concrete. */
   readonly model: Model;
   readonly division: Division;
+  /** Values without an owner because making them everywhere costs less than their exchange. */
+  readonly heldWhole?: ReadonlySet<string>;
   /** Lowered with one shard on each device. */
   readonly onePerDevice: RoomProgram;
   readonly maxBatch: number;
@@ -32,7 +34,7 @@ export interface PlanFiles {
 }
 
 export function emitPlan(input: EmitInput): PlanFiles {
-  const { model, division, onePerDevice } = input;
+  const { model, division, onePerDevice, heldWhole = new Set() } = input;
   const { contents, tensors } = layOutWeights(model.graph, onePerDevice.programs);
   const { zeros, weights: all } = scatteredZeros(tensors, contents);
   const files = new Map<string, Uint8Array>();
@@ -58,7 +60,7 @@ export function emitPlan(input: EmitInput): PlanFiles {
     maxBatch: input.maxBatch,
     ...flattenDivision(division),
     sendFirst: division.sendFirst === true,
-    report: describePlan(model.graph, division, onePerDevice),
+    report: describePlan({ graph: model.graph, division, heldWhole }, onePerDevice),
     predictedMs: { ...input.predictedMs },
     metadata: { ...input.metadata, ...(zeros === 0 ? {} : { scatteredZeros: `${zeros} of ${all}` }) },
   };

@@ -27,12 +27,21 @@ function summandsOf(parts: readonly Ranges[], placement: Placement): Summand[] {
   });
 }
 
+export interface Contracted {
+  /** Of the output. */
+  readonly axis: number;
+  /** Index of the input whose features are summed, their axis and their number. */
+  readonly input: number;
+  readonly inputAxis: number;
+  readonly features: number;
+}
+
 /** The axis of a contraction's output along which a part wants its summed features in any order. */
 export function contractedAlong(
   graph: Graph,
   values: ReadonlyMap<string, ShapedValue>,
   node: Node,
-): { readonly axis: number; readonly input: number; readonly features: number } | undefined {
+): Contracted | undefined {
   const rule = ruleOf(node);
   if (rule?.kind !== 'contraction') return undefined;
   const view = viewNode(graph, values, node);
@@ -40,7 +49,7 @@ export function contractedAlong(
     const needs = rule.needs(view, { axis, ranges: range(0, length) }) ?? [];
     const input = needs.findIndex((need) => typeof need === 'object' && need.anyOrder === true);
     const need = needs[input];
-    if (typeof need === 'object') return { axis, input, features: size(need.ranges) };
+    if (typeof need === 'object') return { axis, input, inputAxis: need.axis, features: size(need.ranges) };
   }
   return undefined;
 }

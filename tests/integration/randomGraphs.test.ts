@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
+import { cheapChannels } from '../../compiler/divide/cheapChannels.ts';
 import { divideByChannels } from '../../compiler/divide/divideChannels.ts';
 import type { DividedGraph } from '../../compiler/divide/dividedGraph.ts';
 import { divideByRows } from '../../compiler/divide/divideRows.ts';
@@ -15,11 +16,14 @@ import { saveModel } from '../../graph/save.ts';
 import { float32Tensor } from '../../graph/tensor.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import { RoomGraph } from '../../runtime/lower/roomGraph.ts';
+import { localLink, referenceDevice } from '../../runtime/predict/costModel.ts';
 import { wholeWeights } from '../../runtime/weights/blob.ts';
 import { placements, randomDivision, randomModel, randomSupports } from '../support/randomGraph.ts';
 import { wiredReference } from '../support/wiredReference.ts';
 
-const kinds = ['channels', 'rows', 'any', 'sparse'] as const;
+const kinds = ['channels', 'cheap', 'rows', 'any', 'sparse'] as const;
+
+const cost = { devices: [referenceDevice], link: localLink, host: 0 };
 
 const cases = fc
   .record({
@@ -34,6 +38,7 @@ const cases = fc
 const dividers: Record<(typeof kinds)[number], (...args: Parameters<typeof randomDivision>) => DividedGraph> =
   {
     channels: (graph, numShards) => ({ graph, division: divideByChannels(graph, numShards) }),
+    cheap: (graph, numShards) => cheapChannels(graph, numShards, cost, true),
     rows: (graph, numShards) => divideByRows(graph, numShards),
     any: (graph, numShards, seed) => ({ graph, division: randomDivision(graph, numShards, seed) }),
     sparse: (graph, numShards) => ({ graph, division: divideByChannels(graph, numShards) }),
