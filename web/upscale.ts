@@ -35,6 +35,8 @@ export interface UpscaleTotals {
 
 export interface UpscaleOptions {
   readonly signal: AbortSignal;
+  /** Has the devices note what they do in the last tile: the room tells it with the run. */
+  readonly timeline?: boolean | undefined;
   /** The finished part of the result and where it belongs, as soon as it is there. */
   onTile(part: ReturnType<typeof cropTile>, done: number, total: number): void;
 }
@@ -78,7 +80,7 @@ export function gridFor(picture: Planes, plan: PicturePlan): TileGrid {
 export async function upscale(
   session: Session,
   picture: Planes,
-  { signal, onTile }: UpscaleOptions,
+  { signal, timeline = false, onTile }: UpscaleOptions,
 ): Promise<UpscaleTotals> {
   const plan = picturePlan(session);
   const grid = gridFor(picture, plan);
@@ -94,7 +96,11 @@ export async function upscale(
       const dims = [1, 3, plan.tileHeight, plan.tileWidth];
       const cut = cutTile(picture, grid, tile);
       const feeds = { [plan.input]: { data: plan.pixels ? toPixels(cut) : cut, dims } };
-      const outputs = await session.run(feeds, { signal: stop, onReport: (report) => reports.push(report) });
+      const outputs = await session.run(feeds, {
+        signal: stop,
+        timeline: timeline && tile === grid.tiles.at(-1),
+        onReport: (report) => reports.push(report),
+      });
       const data = unitRange(outputs[plan.output]?.data);
       onTile(cropTile(grid, tile, data, 3, plan.scale), ++done, grid.tiles.length);
     }

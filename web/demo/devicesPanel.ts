@@ -4,7 +4,7 @@ import { createElement } from './createElement.ts';
 import { deviceDetails, deviceState, plural } from './sentences.ts';
 
 /** Colours of devices, as many as style.css names; later devices begin again. */
-const colours = 6;
+export const deviceColours = 6;
 
 export function createDevicesPanel(root: HTMLElement): {
   show(devices: readonly DeviceView[], numShards: number): void;
@@ -40,7 +40,7 @@ function wholeNetwork(devices: readonly DeviceView[], numShards: number): HTMLEl
       'span',
       {
         class: `shard ${device === undefined ? '' : `held ${device.state}`}`,
-        'data-colour': holder % colours,
+        'data-colour': holder % deviceColours,
       },
       String(shard + 1),
     );
@@ -54,7 +54,7 @@ function row(device: DeviceView, index: number, numShards: number): HTMLElement 
     const held = shards.includes(shard);
     const box = createElement('span', {
       class: `shard ${held ? `held ${state}` : ''}`,
-      'data-colour': index % colours,
+      'data-colour': index % deviceColours,
     });
     if (held && state === 'loading') box.style.setProperty('--loaded', `${Math.round(100 * progress)}%`);
     bar.append(box);
@@ -63,7 +63,7 @@ function row(device: DeviceView, index: number, numShards: number): HTMLElement 
   return createElement(
     'li',
     { class: `device ${state}`, 'data-device': device.id, 'data-state': state, 'data-shards': shards.join() },
-    createElement('span', { class: 'dot', 'data-colour': index % colours, 'aria-hidden': 'true' }),
+    createElement('span', { class: 'dot', 'data-colour': index % deviceColours, 'aria-hidden': 'true' }),
     createElement('p', { class: 'name' }, name),
     createElement('p', { class: 'state' }, deviceState(device)),
     createElement(

@@ -13,6 +13,7 @@ import { createModelPanel } from './modelPanel.ts';
 import { showNotices } from './notices.ts';
 import { createRequestsPanel } from './requests/requestsPanel.ts';
 import { showRoomPanel } from './roomPanel.ts';
+import { createTimelinePanel } from './timelinePanel.ts';
 import { createWorkspace } from './workspace.ts';
 
 interface Membership {
@@ -28,6 +29,7 @@ declare global {
 const address = readAddress(location.href);
 const messages = createMessages(byId('messages'));
 const devicesPanel = createDevicesPanel(byId('devices'));
+const timelinePanel = createTimelinePanel(byId('timeline'));
 
 let current: Membership;
 /** The session is of a model that a person brought, which no server has. */
@@ -126,7 +128,7 @@ function showRoom(joined: Room): void {
   };
   joined.on('devices', show);
   joined.on('placement', ({ reason }) => devicesPanel.explain(reason));
-  joined.on('run', (event) => tellOfRun(event));
+  joined.on('run', (event) => tellOfRun(event, joined));
   joined.on('signaling', ({ state, message }) => {
     if (state === 'reconnecting') messages.error(new StarlingError('SIGNALING_UNREACHABLE', message));
     else messages.clear('SIGNALING_UNREACHABLE');
@@ -142,7 +144,8 @@ function showRoom(joined: Room): void {
   show();
 }
 
-function tellOfRun(event: Extract<RoomEvent, { type: 'run' }>): void {
+function tellOfRun(event: Extract<RoomEvent, { type: 'run' }>, { devices }: Room): void {
+  if (event.phase === 'finished') timelinePanel.show(event.outcome, devices);
   if (event.phase === 'interrupted')
     workspace.tell('A device is gone; the tile starts again on those that are left.');
 }

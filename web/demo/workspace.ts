@@ -112,6 +112,7 @@ export function createWorkspace(
     line.textContent = 'The first tile is on its way.';
     const totals = await upscale(loaded, picture, {
       signal,
+      timeline: true,
       onTile(part, done, total) {
         view.place(part);
         bar.value = done / total;
