@@ -1,6 +1,7 @@
 /** Pictures as a browser has them, to and from planes of numbers between 0 and 1. No model, no tiles. */
 import { StarlingError } from '../protocol/errors.ts';
 import { limits } from '../protocol/limits.ts';
+import { borderGrey, type Fit, type Placed, placePicture, type Size } from './pictureFit.ts';
 import type { Planes } from './tiles.ts';
 
 /**
@@ -8,17 +9,24 @@ import type { Planes } from './tiles.ts';
  * Throws IMAGE_UNREADABLE.
  */
 export async function decodePicture(blob: Blob): Promise<Planes> {
-  return toPlanes(await decode(blob, (bitmap) => bitmap));
+  const whole = ({ width, height }: Size) => ({ width, height });
+  return toPlanes(await decode(blob, whole, (size) => ({ left: 0, top: 0, ...whole(size) })));
 }
 
-/** The same as RGBA bytes of the given size, whatever the picture's own. Throws IMAGE_UNREADABLE. */
-export function decodeScaled(blob: Blob, width: number, height: number): Promise<ImageData> {
-  return decode(blob, () => ({ width, height }));
+/** The same as RGBA bytes of the given size, whatever the picture's own; a border is grey. Throws IMAGE_UNREADABLE. */
+export function decodeScaled(blob: Blob, size: Size, fit: Fit): Promise<ImageData> {
+  return decode(
+    blob,
+    () => size,
+    (picture) => placePicture(fit, picture, size),
+  );
 }
 
-type Size = Pick<ImageData, 'width' | 'height'>;
-
-async function decode(blob: Blob, sizeOf: (bitmap: Size) => Size): Promise<ImageData> {
+async function decode(
+  blob: Blob,
+  sizeOf: (picture: Size) => Size,
+  placeOf: (picture: Size) => Placed,
+): Promise<ImageData> {
   let bitmap: ImageBitmap;
   try {
     bitmap = await createImageBitmap(blob, { imageOrientation: 'from-image' });
@@ -39,10 +47,14 @@ async function decode(blob: Blob, sizeOf: (bitmap: Size) => Size): Promise<Image
     const context = canvasOf(width, height).getContext('2d', { willReadFrequently: true });
     if (context === null)
       throw new StarlingError('IMAGE_UNREADABLE', 'This browser gives no canvas to draw on.');
-    context.fillStyle = '#fff';
+    const placed = placeOf(bitmap);
+    const place = [placed.left, placed.top, placed.width, placed.height] as const;
+    context.fillStyle = `rgb(${borderGrey} ${borderGrey} ${borderGrey})`;
     context.fillRect(0, 0, width, height);
+    context.fillStyle = '#fff';
+    context.fillRect(...place);
     context.imageSmoothingQuality = 'high';
-    context.drawImage(bitmap, 0, 0, width, height);
+    context.drawImage(bitmap, ...place);
     return context.getImageData(0, 0, width, height);
   } finally {
     bitmap.close();

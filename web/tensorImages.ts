@@ -64,18 +64,16 @@ export function pixelsToTensor(
   const { scale, mean, std } = options.normalisation;
   const { channel, pixel } = strides(layout);
   const values = new Float32Array(channels * height * width);
+  const normalised = (i: number, c: number) =>
+    ((rgba[4 * i + c] ?? 0) / scale - (mean[c] ?? 0)) / (std[c] ?? 1);
   for (let i = 0; i < height * width; i++) {
-    const [red, green, blue] = [0, 1, 2].map((c) => {
-      const value = (rgba[4 * i + c] ?? 0) / scale;
-      return (value - (mean[c] ?? 0)) / (std[c] ?? 1);
-    }) as [number, number, number];
-    const seen =
-      channels === 1
-        ? [0.299 * red + 0.587 * green + 0.114 * blue]
-        : options.colours === 'RGB'
-          ? [red, green, blue]
-          : [blue, green, red];
-    for (let c = 0; c < channels; c++) values[c * channel + i * pixel] = seen[c] ?? 0;
+    if (channels === 1) {
+      values[i * pixel] = 0.299 * normalised(i, 0) + 0.587 * normalised(i, 1) + 0.114 * normalised(i, 2);
+      continue;
+    }
+    for (let c = 0; c < channels; c++) {
+      values[c * channel + i * pixel] = normalised(i, options.colours === 'RGB' ? c : 2 - c);
+    }
   }
   return values;
 }
@@ -135,6 +133,19 @@ export function argmaxMask(values: ArrayLike<number>, layout: ImageLayout): Mask
     }
     classes[i] = best;
     found.set(best, (found.get(best) ?? 0) + 1);
+  }
+  return { classes, counts: [...found].sort((a, b) => b[1] - a[1]) };
+}
+
+/** A map of one channel whose whole numbers are the classes already; null where one is no class. */
+export function classMask(values: ArrayLike<number>, mostClasses: number): Mask | null {
+  const classes = new Uint16Array(values.length);
+  const found = new Map<number, number>();
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] ?? 0;
+    if (!Number.isInteger(value) || value < 0 || value >= mostClasses) return null;
+    classes[i] = value;
+    found.set(value, (found.get(value) ?? 0) + 1);
   }
   return { classes, counts: [...found].sort((a, b) => b[1] - a[1]) };
 }

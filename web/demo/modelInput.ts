@@ -3,17 +3,11 @@ import { StarlingError } from '../../protocol/errors.ts';
 import { readNpy } from '../../protocol/npy.ts';
 import type { PlanValue } from '../../workers/api.ts';
 import { canvasOf, decodeScaled } from '../picture.ts';
-import {
-  type ColourOrder,
-  type ImageLayout,
-  imageLayout,
-  type NormalisationName,
-  normalisations,
-  pixelsToTensor,
-} from '../tensorImages.ts';
+import { imageLayout, pixelsToTensor } from '../tensorImages.ts';
 import { type TensorLike, toOutput } from '../tensors.ts';
 import { createElement } from './createElement.ts';
 import { createFilePicker } from './filePicker.ts';
+import { createImageControls } from './imageControls.ts';
 import { randomTensor } from './randomTensor.ts';
 
 export interface ModelInput {
@@ -29,6 +23,8 @@ export interface ModelInput {
 
 interface Chosen {
   readonly said: string;
+  /** The file, where it is a picture. */
+  readonly picture?: File;
   tensor(): TensorLike;
 }
 
@@ -42,11 +38,19 @@ export function createModelInput(
   const layout = numeric ? imageLayout(shape) : null;
   const random: Chosen = { said: 'Random numbers', tensor: () => randomTensor(value) };
   let chosen = random;
+  /** Counts choices: a picture that is decoded after the next choice is not wanted any more. */
+  let choices = 0;
 
   const said = createElement('p', { class: 'hint', role: 'status' }, random.said);
   const preview = createElement('span', { class: 'preview' });
-  const controls = layout === null ? null : createImageControls(layout, dataType === 'uint8');
+  const controls =
+    layout === null
+      ? null
+      : createImageControls(layout, dataType === 'uint8', () => {
+          if (chosen.picture !== undefined) onFile(chosen.picture);
+        });
   const choose = (next: Chosen, canvas: HTMLCanvasElement | null = null) => {
+    choices++;
     chosen = next;
     said.textContent = next.said;
     preview.replaceChildren(...(canvas === null ? [] : [canvas]));
@@ -64,14 +68,16 @@ export function createModelInput(
         `Input "${name}" is no picture; give an .npy file of ${dataType} [${shape.join(', ')}].`,
       );
     }
-    const image = await decodeScaled(file, layout.width, layout.height);
+    const choice = ++choices;
+    const image = await decodeScaled(file, layout, controls.read().fit);
+    if (choice !== choices) return;
     const tensor = (): TensorLike => {
       const values = pixelsToTensor(image.data, layout, controls.read());
       return { data: dataType === 'uint8' ? Uint8ClampedArray.from(values) : values, dims: shape };
     };
     const canvas = canvasOf(image.width, image.height);
     canvas.getContext('2d')?.putImageData(image, 0, 0);
-    choose({ said: file.name, tensor }, canvas);
+    choose({ said: file.name, picture: file, tensor }, canvas);
   };
   const onFile = (file: File) => void take(file).catch(onError);
 
@@ -96,37 +102,6 @@ export function createModelInput(
     take,
     wants: (file) => isNpy(file) || (layout !== null && file.type.startsWith('image/')),
     tensor: () => chosen.tensor(),
-  };
-}
-
-function createImageControls(layout: ImageLayout, pixels: boolean) {
-  const names = Object.keys(normalisations) as NormalisationName[];
-  const range = createElement(
-    'select',
-    { 'aria-label': 'What the model takes of a pixel', 'data-control': 'normalisation' },
-    ...names.map((value) => createElement('option', { value }, normalisations[value].label)),
-  );
-  if (pixels) range.value = 'pixels';
-  range.disabled = pixels;
-  const colours = createElement(
-    'select',
-    { 'aria-label': 'Order of the colours', 'data-control': 'colours' },
-    ...(['RGB', 'BGR'] as const).map((value) => createElement('option', { value }, value)),
-  );
-  colours.hidden = layout.channels === 1;
-  const size = `scaled to ${layout.width} × ${layout.height}`;
-  return {
-    element: createElement(
-      'div',
-      { class: 'actions controls' },
-      range,
-      colours,
-      createElement('span', { class: 'hint' }, size),
-    ),
-    read: () => ({
-      normalisation: normalisations[range.value as NormalisationName],
-      colours: colours.value as ColourOrder,
-    }),
   };
 }
 
