@@ -1,10 +1,17 @@
-/** What a person may choose before a model is compiled: shards, axis, and the lengths that the model leaves open. */
+/** What a person may choose before a model is compiled: shards, axis, 8-bit ends, and the lengths that the model leaves open. */
 import type { DivisionAxis } from '../../protocol/compileChoices.ts';
 import type { CompileWishes, ModelSignature } from '../../workers/compileApi.ts';
 import { createElement } from './createElement.ts';
 import { openLengths, shapesOf } from './openLengths.ts';
+import {
+  type Choice,
+  type PixelInputChoice,
+  type PixelOutputChoice,
+  pixelChoices,
+  pixelOptions,
+} from './pixelChoices.ts';
 
-export type ModelWishes = Pick<CompileWishes, 'numShards' | 'axis'> & {
+export type ModelWishes = Pick<CompileWishes, 'numShards' | 'axis' | 'pixels'> & {
   readonly shapes: Record<string, readonly number[]>;
 };
 
@@ -13,34 +20,37 @@ export interface ModelFormOptions {
   /** Devices that are there now. */
   readonly devices: number;
   readonly maxShards: number;
-  onCompile(wishes: ModelWishes): void;
+  /** What was filled in the last time, where the person is asked again. */
+  readonly filled?: FormData | undefined;
+  onCompile(wishes: ModelWishes, filled: FormData): void;
   onCancel(): void;
 }
 
-const axes: readonly (readonly [axis: DivisionAxis, label: string])[] = [
-  ['channels', 'Channels: weights are divided too'],
-  ['rows', 'Rows: less is exchanged, all weights on every device'],
-  ['auto', 'Whatever is predicted to be fastest (takes longer)'],
+const axes: readonly Choice<DivisionAxis>[] = [
+  { value: 'auto', label: 'Whatever is predicted to be fastest' },
+  { value: 'rows', label: 'Rows: little is exchanged, all weights on every device' },
+  { value: 'channels', label: 'Channels: weights and memory are divided too' },
 ];
 
 export function createModelForm(options: ModelFormOptions): HTMLElement {
-  const { signature, devices, maxShards, onCompile, onCancel } = options;
+  const { signature, devices, maxShards, filled, onCompile, onCancel } = options;
   const shards = createElement('input', {
     type: 'number',
     id: 'model-shards',
+    name: 'shards',
     min: 1,
     max: maxShards,
     value: Math.min(maxShards, Math.max(1, devices)),
     required: true,
   });
-  const axis = createElement(
-    'select',
-    { id: 'model-axis' },
-    ...axes.map(([value, label]) => createElement('option', { value }, label)),
-  );
+  const axis = createSelect('axis', axes);
+  const { input, output } = pixelChoices(signature);
+  const pixelsIn = input === null ? null : createSelect<PixelInputChoice>('pixels-in', input.choices);
+  const pixelsOut = output === null ? null : createSelect<PixelOutputChoice>('pixels-out', output.choices);
   const lengths = openLengths(signature.inputs).map((length) => {
     const field = createElement('input', {
       type: 'number',
+      name: `length ${length.input} ${length.axis}`,
       min: 1,
       step: 1,
       required: true,
@@ -54,7 +64,11 @@ export function createModelForm(options: ModelFormOptions): HTMLElement {
     'form',
     { class: 'model-form' },
     labelled('Shards', shards),
-    labelled('Divided by', axis),
+    labelled('Divided by', axis.field),
+    input === null || pixelsIn === null ? null : labelled(`“${input.name}” travels as`, pixelsIn.field),
+    output === null || pixelsOut === null
+      ? null
+      : labelled(`“${output.name}” comes back as`, pixelsOut.field),
     ...lengths.map(({ length, field }) => labelled(length.label, field)),
     createElement(
       'div',
@@ -63,16 +77,38 @@ export function createModelForm(options: ModelFormOptions): HTMLElement {
       cancelButton(onCancel),
     ),
   );
+  for (const [name, value] of filled ?? []) {
+    const field = form.elements.namedItem(name);
+    const known = field instanceof HTMLInputElement || field instanceof HTMLSelectElement;
+    if (known && typeof value === 'string') field.value = value;
+  }
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     const given = lengths.map(({ length, field }) => ({ ...length, value: field.valueAsNumber }));
-    onCompile({
+    const pixels = pixelOptions(pixelsIn?.read() ?? 'none', pixelsOut?.read() ?? 'none');
+    const wishes = {
       numShards: shards.valueAsNumber,
-      axis: axes.find(([value]) => value === axis.value)?.[0] ?? 'channels',
+      axis: axis.read(),
       shapes: shapesOf(signature.inputs, given),
-    });
+      ...(pixels === undefined ? {} : { pixels }),
+    };
+    onCompile(wishes, new FormData(form));
   });
   return form;
+}
+
+function createSelect<Value extends string>(name: string, choices: readonly Choice<Value>[]) {
+  const field = createElement(
+    'select',
+    { id: `model-${name}`, name },
+    ...choices.map(({ value, label }) => createElement('option', { value }, label)),
+  );
+  const [first] = choices;
+  if (first === undefined) throw new Error(`There is nothing to choose for ${name}.`);
+  return {
+    field,
+    read: (): Value => choices.find(({ value }) => value === field.value)?.value ?? first.value,
+  };
 }
 
 function labelled(text: string, field: HTMLElement): HTMLElement {

@@ -1,7 +1,14 @@
 /** One output of a model on the page: as the greatest values, a picture, a mask or a table, and saved as .npy. */
 import { writeNpy } from '../../protocol/npy.ts';
 import { canvasOf } from '../picture.ts';
-import { argmaxMask, classColour, imageLayout, tensorToPixels, topValues } from '../tensorImages.ts';
+import {
+  argmaxMask,
+  classColour,
+  classMask,
+  imageLayout,
+  tensorToPixels,
+  topValues,
+} from '../tensorImages.ts';
 import type { OutputTensor } from '../tensors.ts';
 import { createElement } from './createElement.ts';
 import { plural } from './sentences.ts';
@@ -20,10 +27,18 @@ const legendRows = 12;
 /** A list of more values than this is a feature map rather than scores of classes. */
 const mostClasses = 100_000;
 
-/** The views that suit a shape, the best first. */
-export function viewsOf(dims: readonly number[]): View[] {
+/** A map of whole numbers below this is taken for classes rather than for grey. */
+const mostMaskClasses = 64;
+
+/** The views that suit an output, the best first. */
+export function viewsOf(
+  { dims, type }: Pick<OutputTensor, 'dims' | 'type'>,
+  values: ArrayLike<number>,
+): View[] {
   const count = dims.reduce((product, dim) => product * dim, 1);
   const views: View[] = [];
+  const grey = imageLayout(dims)?.channels === 1;
+  if (grey && !type.startsWith('float') && classMask(values, mostMaskClasses) !== null) views.push('mask');
   if (count > 1 && count <= mostClasses && dims.every((dim) => dim === 1 || dim === count)) views.push('top');
   if (imageLayout(dims) !== null) views.push('image');
   if (imageLayout(dims, true) !== null) views.push('mask');
@@ -33,7 +48,7 @@ export function viewsOf(dims: readonly number[]): View[] {
 export function createModelOutput(name: string, tensor: OutputTensor): HTMLElement {
   const { dims, type } = tensor;
   const values = numbersOf(tensor);
-  const views = viewsOf(dims);
+  const views = viewsOf(tensor, values);
   const stage = createElement('div', { class: 'output-view' });
   const buttons = views.map((view) => {
     const button = createElement('button', { type: 'button', class: 'quiet small' }, labels[view]);
@@ -87,9 +102,11 @@ const render: {
   },
   mask(values, dims) {
     const layout = imageLayout(dims, true);
-    if (layout === null) return [];
-    const { width, height } = layout;
-    const { classes, counts } = argmaxMask(values, layout);
+    const map = layout === null ? imageLayout(dims) : layout;
+    const mask = layout === null ? classMask(values, mostMaskClasses) : argmaxMask(values, layout);
+    if (map === null || mask === null) return [];
+    const { width, height } = map;
+    const { classes, counts } = mask;
     const colours = new Map(counts.map(([index]) => [index, classColour(index)]));
     const rgba = new Uint8ClampedArray(4 * classes.length);
     classes.forEach((index, i) => {
