@@ -76,3 +76,9 @@ function stateOf(
   if (status.mayStop) return 'may-stop';
   return phase ?? 'waiting';
 }
+
+/** Part of all shards that is loaded, 0 to 1. */
+export function loadProgress(devices: readonly DeviceView[]): number {
+  const loading = devices.filter(({ shards }) => shards.length > 0);
+  return loading.reduce((sum, { progress }) => sum + progress, 0) / Math.max(1, loading.length);
+}

@@ -5,11 +5,12 @@ import { limits } from '../protocol/limits.ts';
 import type { PlanToLoad } from './roomApi.ts';
 import type { DeviceWorker } from './worker/deviceWorker.ts';
 
-/** Rejects PLAN_NOT_FOUND where there is nothing to choose from, and as holding a plan does. */
+/** Rejects PLAN_NOT_FOUND where there is nothing to choose from, RUN_ABORTED, and as holding a plan does. */
 export async function addressesOf(
   plans: readonly PlanToLoad[],
   worker: Pick<DeviceWorker, 'holdPlans'>,
   base: string,
+  signal?: AbortSignal,
 ): Promise<string[]> {
   if (plans.length < 1 || plans.length > limits.plansAtOnce) {
     throw new StarlingError(
@@ -18,6 +19,11 @@ export async function addressesOf(
     );
   }
   const own = await worker.holdPlans(plans.flatMap((plan) => (isFiles(plan) ? [plan.files] : [])));
+  // Called off while large files were checked: whoever loads nothing must not end what was loaded before either.
+  if (signal?.aborted === true) {
+    worker.holdPlans([]).catch(() => undefined);
+    throw new StarlingError('RUN_ABORTED', 'Loading the plan was called off by its caller.');
+  }
   let next = 0;
   return plans.map((plan) => {
     if (isFiles(plan)) return own[next++] ?? '';

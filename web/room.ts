@@ -10,7 +10,7 @@ import { systemClock } from './clock.ts';
 import { compileInWorker } from './compileModel.ts';
 import { Coordinator } from './coordinator/coordinator.ts';
 import { deviceName, isMobile } from './deviceName.ts';
-import { type DeviceView, deviceViews } from './deviceView.ts';
+import { type DeviceView, deviceViews, loadProgress } from './deviceView.ts';
 import { Emitter } from './events.ts';
 import { addressesOf } from './heldPlans.ts';
 import { PageScaling } from './instances/pageScaling.ts';
@@ -176,16 +176,19 @@ export class Room {
    */
   async load(plan: PlanToLoad | readonly PlanToLoad[], options: LoadOptions = {}): Promise<Session> {
     const plans = Array.isArray(plan) ? (plan as readonly PlanToLoad[]) : [plan as PlanToLoad];
-    const urls = await addressesOf(plans, this.#worker, document.baseURI);
-    const { onProgress, signal } = options;
-    const off =
-      onProgress === undefined
-        ? () => undefined
-        : this.on('devices', ({ devices }) => onProgress(loadProgress(devices)));
+    const { onProgress = () => undefined, signal } = options;
+    const urls = await addressesOf(plans, this.#worker, document.baseURI, signal);
+    onProgress(0);
+    const off = this.on('devices', ({ devices }) => {
+      // Until they hear of this plan they report the one before, which they have whole.
+      const progress = loadProgress(devices);
+      if (progress < 1) onProgress(progress);
+    });
     this.#scaling.release();
     try {
       const summary = await this.#coordinator.load(urls, signal);
       const url = this.#coordinator.planUrl ?? urls[0] ?? '';
+      onProgress(1);
       return new Session(this.#coordinator, summary, this.#scaling.scale(url, summary, options));
     } finally {
       off();
@@ -242,9 +245,4 @@ export class Room {
     this.#worker.close();
     this.#emitter.emit({ type: 'left', reason });
   }
-}
-
-function loadProgress(devices: readonly DeviceView[]): number {
-  const loading = devices.filter(({ shards }) => shards.length > 0);
-  return loading.reduce((sum, { progress }) => sum + progress, 0) / Math.max(1, loading.length);
 }
