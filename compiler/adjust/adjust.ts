@@ -68,6 +68,7 @@ export async function adjust(options: AdjustOptions): Promise<Adjusted> {
       old: withBias(model.graph, contraction),
       ridge: options.ridge,
       error: target.error,
+      ...(target.bounds === undefined ? {} : { bounds: target.bounds }),
       sweeps: target.error === 'scores' ? options.scoreSweeps : options.sweeps,
     });
     sparse = { ...sparse, graph: withWeights(sparse.graph, contraction, ...splitBias(weights, width)) };

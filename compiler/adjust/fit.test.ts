@@ -138,3 +138,52 @@ test('two equal columns without a ridge are refused', async () => {
   }));
   await expect(fitContraction({ ...given, rows: stream(equal) })).rejects.toThrow(/singular/);
 });
+
+test('beyond the bounds of a Clip nothing counts', async () => {
+  const bounds = { low: -0.5, high: 1 };
+  const missed = (value: number, target: number) =>
+    target <= bounds.low
+      ? Math.max(0, value - bounds.low)
+      : target >= bounds.high
+        ? Math.max(0, bounds.high - value)
+        : value - target;
+  const errors: number[] = [];
+  for (const sweeps of [0, 30]) {
+    const { batches, given } = options(6, 'rectified', { sweeps, bounds });
+    const { weights } = await fitContraction({ ...given, rows: stream(batches) });
+    errors.push(
+      batches.reduce(
+        (sum, batch) =>
+          sum +
+          made(batch, weights).reduce((a, value, i) => a + missed(value, batch.targets[i] ?? 0) ** 2, 0),
+        0,
+      ),
+    );
+  }
+  expect(errors[1]).toBeLessThan(0.9 * (errors[0] ?? 0));
+});
+
+test('few rows: noise is not learnt by heart, the old weights are kept where they are right', async () => {
+  const { weights, batches } = example(7, false);
+  const random = seededRandom(8);
+  const all = [{ outputs: [0, 1, 2, 3], columns: [0, 1, 2, 3, 4, 5, 6] }];
+  const noisy = Array.from({ length: 5 }, (_, i): RowBatch => {
+    const { inputs: x, targets } = batches[0] ?? {
+      inputs: new Float32Array(0),
+      targets: new Float32Array(0),
+    };
+    return {
+      rows: 4,
+      inputs: x.slice(i * 4 * width, (i + 1) * 4 * width),
+      targets: targets.slice(i * 4 * outputs, (i + 1) * 4 * outputs).map((value) => value + normal(random)),
+      addends: undefined,
+    };
+  });
+  const { given } = options(7, 'squares', { blocks: all, old: weights, ridge: 1e-6 });
+  const fitted = await fitContraction({ ...given, rows: stream(noisy) });
+  const distance = (other: Float64Array) =>
+    other.reduce((sum, w, i) => sum + (w - (weights[i] ?? 0)) ** 2, 0);
+  // Without one batch left out there is nothing to choose by: that is what the fit would have been.
+  const byHeart = await fitContraction({ ...given, rows: stream(noisy.slice(0, 4)) });
+  expect(distance(fitted.weights)).toBeLessThan(0.2 * distance(byHeart.weights));
+});

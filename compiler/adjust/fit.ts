@@ -9,7 +9,7 @@ import type { Products } from '../linearAlgebra/products.ts';
 import type { Block } from './blocks.ts';
 import type { RowBatch } from './rows.ts';
 import { prepareSolver } from './solver.ts';
-import type { ErrorKind } from './targets.ts';
+import type { Bounds, ErrorKind } from './targets.ts';
 
 export interface FitOptions {
   readonly rows: AsyncIterable<RowBatch>;
@@ -19,9 +19,11 @@ export interface FitOptions {
   readonly blocks: readonly Block[];
   /** outputs x width: the old weights, bias last. */
   readonly old: Float64Array;
-  /** Relative to the mean diagonal of the Gram matrix. */
+  /** Relative to the mean diagonal of the Gram matrix; where rows are few, a larger one if it does better on rows left out. */
   readonly ridge: number;
   readonly error: ErrorKind;
+  /** Of `rectified`; by default a Relu's. */
+  readonly bounds?: Bounds;
   /** Sweeps after the first. */
   readonly sweeps: number;
 }
@@ -35,9 +37,11 @@ export interface Fit {
 }
 
 export async function fitContraction(options: FitOptions): Promise<Fit> {
-  const { rows, products, outputs, width, blocks, old, ridge, error: kind, sweeps } = options;
-  const gram = new Float64Array(width * width);
-  let cross = new Float64Array(width * outputs);
+  const { rows, products, outputs, width, blocks, old, error: kind, sweeps, bounds = relu } = options;
+  const { gram, cross: firstCross } = emptySums(width, outputs);
+  const leftOut = emptySums(width, outputs);
+  let cross = firstCross;
+  let batches = 0;
   let count = 0;
   let squares = 0;
   const sums = new Float64Array(outputs);
@@ -45,8 +49,9 @@ export async function fitContraction(options: FitOptions): Promise<Fit> {
   for await (const batch of rows) {
     if (kind !== 'squares') kept.push(batch);
     const wanted = lessAddends(batch.targets, batch.addends);
-    accumulate(gram, await products.transposedProduct(batch.inputs, batch.inputs, batch.rows));
-    accumulate(cross, await products.transposedProduct(batch.inputs, wanted, batch.rows));
+    const into = batches++ % leaveOut === leaveOut - 1 ? leftOut : { gram, cross };
+    accumulate(into.gram, await products.transposedProduct(batch.inputs, batch.inputs, batch.rows));
+    accumulate(into.cross, await products.transposedProduct(batch.inputs, wanted, batch.rows));
     for (let i = 0; i < wanted.length; i++) {
       const value = wanted[i] as number;
       squares += value * value;
@@ -54,6 +59,10 @@ export async function fitContraction(options: FitOptions): Promise<Fit> {
     }
     count += batch.rows;
   }
+  const few = count < fewRows * width && batches >= leaveOut;
+  const ridge = few ? largerRidge(options, { gram, cross }, leftOut) : options.ridge;
+  add(gram, leftOut.gram);
+  add(cross, leftOut.cross);
   const solver = prepareSolver(gram, width, blocks, ridge);
   let weights = solver(cross, old, outputs);
   const error = (squares - explained(gram, cross, weights, width, outputs)) / (count * outputs);
@@ -69,10 +78,10 @@ export async function fitContraction(options: FitOptions): Promise<Fit> {
       cross = new Float64Array(width * outputs);
       for (const batch of kept) {
         const made = await products.product(batch.inputs, transposed, batch.rows);
-        const wanted = pseudoTargets[kind](batch, made, outputs, temperature);
+        const wanted = pseudoTargets[kind](batch, made, { outputs, temperature, bounds });
         accumulate(cross, await products.transposedProduct(batch.inputs, wanted, batch.rows));
       }
-      weights = solver(cross, kind === 'scores' ? ahead : old, outputs);
+      weights = solver(cross, kind === 'scores' && !few ? ahead : old, outputs);
       const momentum = sweep / (sweep + 3);
       ahead = weights.map((value, i) => value + momentum * (value - (last[i] as number)));
       last = weights;
@@ -81,28 +90,65 @@ export async function fitContraction(options: FitOptions): Promise<Fit> {
   return { weights, error, variance };
 }
 
+const relu: Bounds = { low: 0, high: Number.POSITIVE_INFINITY };
+
+/** Rows per column below which a fit may learn its rows by heart. */
+const fewRows = 20;
+
+/** One batch of so many is left out to choose a ridge. */
+const leaveOut = 5;
+
+interface Sums {
+  readonly gram: Float64Array;
+  readonly cross: Float64Array;
+}
+
+function emptySums(width: number, outputs: number): Sums {
+  return { gram: new Float64Array(width * width), cross: new Float64Array(width * outputs) };
+}
+
+function add(target: Float64Array, source: Float64Array): void {
+  for (let i = 0; i < target.length; i++) target[i] = (target[i] as number) + (source[i] as number);
+}
+
+/** The ridge, of the given one and powers of ten above it, whose fit to the one sums explains most of the other. */
+function largerRidge(
+  { width, outputs, blocks, old, ridge }: FitOptions,
+  fitted: Sums,
+  leftOut: Sums,
+): number {
+  const candidates = Array.from({ length: 7 }, (_, power) => ridge * 10 ** power);
+  const explains = candidates.map((candidate) => {
+    const weights = prepareSolver(fitted.gram, width, blocks, candidate)(fitted.cross, old, outputs);
+    return explained(leftOut.gram, leftOut.cross, weights, width, outputs);
+  });
+  return candidates[explains.indexOf(Math.max(...explains))] ?? ridge;
+}
+
 function lessAddends(targets: Float32Array, addends: Float32Array | undefined): Float32Array {
   if (addends === undefined) return targets;
   return targets.map((target, i) => target - (addends[i] as number));
 }
 
-type PseudoTargets = (
-  batch: RowBatch,
-  made: Float32Array,
-  outputs: number,
-  temperature: number,
-) => Float32Array;
+interface PseudoOptions {
+  readonly outputs: number;
+  readonly temperature: number;
+  readonly bounds: Bounds;
+}
+
+type PseudoTargets = (batch: RowBatch, made: Float32Array, options: PseudoOptions) => Float32Array;
 
 const pseudoTargets: { readonly [Kind in Exclude<ErrorKind, 'squares'>]: PseudoTargets } = {
-  /** Where the target is below zero and what is made too, what is made is right as it is. */
-  rectified: ({ targets, addends }, made) =>
+  /** Where the target is beyond a bound and what is made too, what is made is right as it is. */
+  rectified: ({ targets, addends }, made, { bounds: { low, high } }) =>
     targets.map((target, i) => {
       const added = addends === undefined ? 0 : (addends[i] as number);
-      const wanted = target > 0 ? target : Math.min((made[i] as number) + added, 0);
+      const sum = (made[i] as number) + added;
+      const wanted = target <= low ? Math.min(sum, low) : target >= high ? Math.max(sum, high) : target;
       return wanted - added;
     }),
   /** The softmax's curvature is at most 1/2 (Boehning and Lindsay 1988): a step of twice the gradient. */
-  scores({ targets, addends }, made, outputs, temperature) {
+  scores({ targets, addends }, made, { outputs, temperature }) {
     const sums = addends === undefined ? made : made.map((value, i) => value + (addends[i] as number));
     const wanted = softmaxRows(targets, outputs, temperature);
     const got = softmaxRows(sums, outputs, temperature);

@@ -3,6 +3,7 @@
  * that the last contraction of a residual block absorbs the error of the whole block through its shortcut.
  */
 import type { Graph, Node } from '../../graph/graph.ts';
+import { float32View } from '../../graph/tensor.ts';
 import type { Contraction } from '../calibrate/contractions.ts';
 
 export interface Target {
@@ -11,12 +12,19 @@ export interface Target {
   /** What the sparse model adds to the contraction's output to make that value; absent where nothing is added. */
   readonly addend: string | undefined;
   readonly error: ErrorKind;
+  /** Where `rectified`: what lies beyond them is cut off. */
+  readonly bounds?: Bounds;
+}
+
+export interface Bounds {
+  readonly low: number;
+  readonly high: number;
 }
 
 /**
  * How a difference counts:
  * - squares: as it is;
- * - rectified: only the positive part of the value is used, so below zero nothing counts;
+ * - rectified: only what lies between bounds is used, as Relu and Clip do, so beyond them nothing counts;
  * - scores: rows of scores whose softmax decides (its cross entropy counts).
  */
 export type ErrorKind = 'squares' | 'rectified' | 'scores';
@@ -37,7 +45,7 @@ export function targetsOf(
   };
   const contracted = new Map(contractions.map((contraction) => [contraction.output, contraction.node]));
   return new Map(
-    contractions.map((contraction) => {
+    contractions.map((contraction): readonly [Contraction, Target] => {
       let value = contraction.output;
       let addend: string | undefined;
       const next = onlyReader(value);
@@ -52,12 +60,33 @@ export function targetsOf(
       }
       const after = readers.get(value) ?? [];
       const every = (opType: string) => after.length > 0 && after.every((node) => node.opType === opType);
-      const rectified = !outputs.has(value) && every('Relu');
+      const bounds = outputs.has(value) ? undefined : commonBounds(graph, after);
       const scores = isScores(contraction) && (outputs.has(value) ? after.length === 0 : every('Softmax'));
-      const error: ErrorKind = rectified ? 'rectified' : scores ? 'scores' : 'squares';
-      return [contraction, { value, addend, error }] as const;
+      if (bounds !== undefined) return [contraction, { value, addend, error: 'rectified', bounds }];
+      return [contraction, { value, addend, error: scores ? 'scores' : 'squares' }];
     }),
   );
+}
+
+/** What all readers cut off; undefined where one of them reads more. */
+function commonBounds(graph: Graph, readers: readonly Node[]): Bounds | undefined {
+  const all = readers.map((node) => boundsOf(graph, node));
+  const [first] = all;
+  const same = all.every((other) => other?.low === first?.low && other?.high === first?.high);
+  return same ? first : undefined;
+}
+
+function boundsOf(graph: Graph, { opType, inputs }: Node): Bounds | undefined {
+  if (opType === 'Relu') return { low: 0, high: Number.POSITIVE_INFINITY };
+  if (opType !== 'Clip') return undefined;
+  const bound = (name: string | undefined, absent: number) => {
+    if (name === undefined || name === '') return absent;
+    const tensor = graph.initializers.get(name);
+    return tensor?.dataType === 'float32' ? float32View(tensor)[0] : undefined;
+  };
+  const low = bound(inputs[1], Number.NEGATIVE_INFINITY);
+  const high = bound(inputs[2], Number.POSITIVE_INFINITY);
+  return low === undefined || high === undefined ? undefined : { low, high };
 }
 
 /** [N, classes]; of two numbers or one nothing says that they are compared. */
