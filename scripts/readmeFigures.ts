@@ -1,24 +1,9 @@
 /** The tables of the README's section "Measured", made from the files in bench/results and from nothing else. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { markdownTable, type Row, readResult } from './resultFiles.ts';
+import { scalerSection } from './scalerFigures.ts';
 
 export const startMark = '<!-- figures:start -->';
 export const endMark = '<!-- figures:end -->';
-
-const root = fileURLToPath(new URL('../', import.meta.url));
-
-type Row = readonly (string | number)[];
-
-function markdownTable(head: Row, rows: readonly Row[]): string {
-  const line = (cells: Row) => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
-}
-
-function readResult<T>(name: string): T | undefined {
-  const path = join(root, 'bench/results', name);
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as T) : undefined;
-}
 
 interface VerifyFile {
   readonly tolerance: number;
@@ -144,51 +129,6 @@ function benchSection(): string[] {
     markdownTable(
       ['model', 'what', 'ms: median (best; 10th to 90th percentile)', 'x plain', 'rounds', 'MB exchanged'],
       rows,
-    ),
-    '',
-  ];
-}
-
-interface SimulatorFile {
-  readonly estimatorError: number;
-  readonly chosenWithinOneStep: Readonly<Record<string, number>>;
-  readonly networks: number;
-  readonly violations: { readonly share: number };
-  readonly regret: { readonly mean: number; readonly max: number };
-  readonly jointOverBest: { readonly mean: number; readonly min: number };
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
-}
-
-function scalerSection(): string[] {
-  const file = readResult<SimulatorFile>('scaler-sim.json');
-  if (file === undefined) return [];
-  const chosen = Object.entries(file.chosenWithinOneStep).map(
-    ([share, count]): Row => [
-      `instances within one step of the best, objective ${share} x L10`,
-      `${count} of ${file.networks}`,
-    ],
-  );
-  return [
-    '**The scaler, simulated.** Measured latencies of 18 networks replayed on a virtual clock (`npm run bench:scaler-sim`).',
-    '',
-    markdownTable(
-      ['figure', 'value'],
-      [
-        ['error of the latency estimate, network left out', percent(file.estimatorError)],
-        ...chosen,
-        ['windows over the objective after convergence', percent(file.violations.share)],
-        [
-          'joint: regret against trying everything, mean and largest',
-          `${percent(file.regret.mean)}, ${percent(file.regret.max)}`,
-        ],
-        [
-          'joint over the better of batching and tenancy, mean and least',
-          `${file.jointOverBest.mean.toFixed(2)}, ${file.jointOverBest.min.toFixed(2)}`,
-        ],
-      ],
     ),
     '',
   ];
