@@ -1,5 +1,5 @@
 /** The README's tables of the scaler: in virtual time, and in real tabs. */
-import { markdownTable, type Row, readResult } from './resultFiles.ts';
+import { markdownTable, percent, type Row, readResult } from './results.ts';
 
 interface SimulatorFile {
   readonly estimatorError: number;
@@ -10,10 +10,6 @@ interface SimulatorFile {
   readonly curveCases: number;
   readonly seeds: number;
   readonly jointOverBest: { readonly mean: number; readonly min: number; readonly below: number };
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
 }
 
 function simulated(): string[] {
