@@ -25,6 +25,7 @@ import { cheapChannels } from './divide/cheapChannels.ts';
 import { type ChosenDivision, chooseDivision } from './divide/chooseDivision.ts';
 import { divideByChannels } from './divide/divideChannels.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
+import { divideByLayers } from './divide/divideLayers.ts';
 import { divideByRows } from './divide/divideRows.ts';
 import { normaliseModel } from './normalise/normaliseModel.ts';
 import { pixelEnds } from './pixels.ts';
@@ -94,6 +95,10 @@ const dividers: { readonly [Axis in DivisionAxis]: (graph: Graph, options: Divid
       ? cheapChannels(graph, numShards, cost, openBatch)
       : { graph, division: divideByChannels(graph, numShards, openBatch) },
   rows: (graph, { numShards, openBatch }) => divideByRows(graph, numShards, openBatch),
+  layers: (graph, { numShards, openBatch }) => ({
+    graph,
+    division: divideByLayers(graph, numShards, openBatch),
+  }),
   auto: (graph, { numShards, openBatch, cost, sums }) =>
     chooseDivision(graph, numShards, cost, openBatch, sums),
 };

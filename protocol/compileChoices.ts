@@ -2,8 +2,11 @@
 
 export type CompileStep = 'load' | 'normalise' | 'divide' | 'lower' | 'emit';
 
-/** `auto` takes whatever is predicted to be fastest for the given devices and link. */
-export type DivisionAxis = 'channels' | 'rows' | 'auto';
+/**
+ * `auto` takes whatever is predicted to be fastest for the given devices and link. `layers` divides no layer: it is the
+ * pipeline that the others are measured against.
+ */
+export type DivisionAxis = 'channels' | 'rows' | 'auto' | 'layers';
 
 /** What features are sent as between shards; what a shard computes with stays float32. */
 export type WireChoice = 'float32' | 'float16' | 'uint8';

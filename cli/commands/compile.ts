@@ -15,7 +15,7 @@ import { parsePixels, pixelArguments } from '../pixelOption.ts';
 import { planText } from '../planText.ts';
 import { createProgress } from '../progress.ts';
 
-const axes: readonly string[] = ['channels', 'rows', 'auto'] satisfies readonly DivisionAxis[];
+const axes: readonly string[] = ['channels', 'rows', 'auto', 'layers'] satisfies readonly DivisionAxis[];
 
 /** `name=1x3x224x224`. Throws StarlingError USAGE. */
 export function parseShapes(options: readonly string[]): Record<string, number[]> {
@@ -50,7 +50,7 @@ export const compile: Command = {
   name: 'compile',
   summary: 'Divide an ONNX model into shards: writes a plan.',
   usage:
-    'MODEL --shards N|--division division.json --out DIR [--axis channels|rows|auto] [--link 20mbit,3ms] [--devices 1,1] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--keep 0.2] [--bytes B] [--rounds M] [--within 40ms] [--capacity 3,1] [--sparsity 0.75] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
+    'MODEL --shards N|--division division.json --out DIR [--axis channels|rows|auto|layers] [--link 20mbit,3ms] [--devices 1,1] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--keep 0.2] [--bytes B] [--rounds M] [--within 40ms] [--capacity 3,1] [--sparsity 0.75] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
   async run(args, terminal) {
     const { values, positionals } = parseArguments(
       args,
