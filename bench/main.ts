@@ -3,7 +3,8 @@
  * writes JSON.
  *
  *   npm run bench -- [--models resnet50,esrgan-slim] [--divisions channels,rows,auto,sparse] [--links unshaped,50mbit]
- *                    [--kinds plain,one-tab,stages,two-tabs] [--runs 20] [--calm SECONDS] [--patience 3] [--json FILE|-]
+ *                    [--kinds plain,one-tab,stages,two-tabs] [--runs 20] [--calm SECONDS] [--patience 3]
+ *                    [--throughput SECONDS] [--json FILE|-]
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -36,6 +37,7 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '20' },
     calm: { type: 'string', default: '0' },
     patience: { type: 'string', default: '3' },
+    throughput: { type: 'string', default: '0' },
     json: { type: 'string', default: fileURLToPath(new URL('./results/bench.json', import.meta.url)) },
   },
 });
@@ -105,6 +107,7 @@ async function main(isolated: boolean): Promise<void> {
       runsPerTurn: 4,
       calmCores,
       patience: Number(values.patience),
+      throughputMs: Number(values.throughput) * 1000,
       tell,
     };
     const results = await measureModel(opened.subjects, costs, options);
@@ -148,10 +151,11 @@ async function main(isolated: boolean): Promise<void> {
 }
 
 /** A busy machine publishes times, which are what they are, and no ratios. */
-function withoutRatios({ whole, bound, predicted, ...result }: ScenarioResult) {
+function withoutRatios({ whole, bound, predicted, throughput, ...result }: ScenarioResult) {
   return {
     ...result,
     toPlain: null,
+    throughput: throughput === null ? null : { ...throughput, toPlain: null },
     predicted: predicted === null ? null : { ...predicted, ratio: null },
     whole: whole === null ? null : { ...whole, ratio: null, computeRatio: null },
     bound: bound === null ? null : { ...bound, ratio: null },

@@ -20,6 +20,8 @@ export interface MeasureOptions {
   readonly calmCores: number;
   /** Turns at most, as a multiple of those that are needed. */
   readonly patience: number;
+  /** Of several runs in flight, in each turn; 0 measures no throughput. */
+  readonly throughputMs: number;
   readonly tell: (what: string) => void;
 }
 
@@ -27,6 +29,7 @@ interface Turn {
   readonly othersCores: number | null;
   readonly runs: readonly PageRun[];
   readonly noted: PageRun;
+  readonly perSecond: number | null;
 }
 
 export interface ScenarioResult extends Spread {
@@ -48,6 +51,8 @@ export interface ScenarioResult extends Spread {
   readonly timeline: RunTimeline | null;
   /** What the cost model says of it, and how far off it is: predicted over measured. */
   readonly predicted: { readonly ms: number; readonly ratio: number } | null;
+  /** Runs per second with several in flight; median of the kept turns, and relative to the plain session. */
+  readonly throughput: { readonly perSecond: number; readonly toPlain: number | null } | null;
   /** Median time over that of the plain session. */
   readonly toPlain: number | null;
   readonly target: number | null;
@@ -67,7 +72,7 @@ interface RunSplit {
 
 async function takeTurns(
   subjects: readonly Subject[],
-  { runs, runsPerTurn, calmCores, patience, tell }: MeasureOptions,
+  { runs, runsPerTurn, calmCores, patience, throughputMs, tell }: MeasureOptions,
 ): Promise<ReadonlyMap<Subject, readonly Turn[]>> {
   const needed = Math.ceil(runs / runsPerTurn);
   const turns = new Map<Subject, Turn[]>(subjects.map((subject) => [subject, []]));
@@ -84,8 +89,9 @@ async function takeTurns(
       const others = watchOthers();
       const measured = await subject.run(runsPerTurn, false);
       const [noted] = await subject.run(1, true);
+      const perSecond = throughputMs > 0 ? await subject.throughput(throughputMs) : null;
       const othersCores = others();
-      if (noted !== undefined) turns.get(subject)?.push({ othersCores, runs: measured, noted });
+      if (noted !== undefined) turns.get(subject)?.push({ othersCores, runs: measured, noted, perSecond });
     }
   }
   return new Map(
@@ -104,9 +110,15 @@ export async function measureModel(
 ): Promise<ScenarioResult[]> {
   const turns = await takeTurns(subjects, options);
   const results = subjects.map((subject) => resultOf(subject, turns.get(subject) ?? [], costs));
-  const plainMs = results.find(({ scenario }) => scenario.kind === 'plain')?.medianMs ?? null;
+  const plain = results.find(({ scenario }) => scenario.kind === 'plain');
+  const plainMs = plain?.medianMs ?? null;
+  const plainPerSecond = plain?.throughput?.perSecond;
   return results.map((result) => ({
     ...result,
+    throughput:
+      result.throughput === null || plainPerSecond === undefined
+        ? result.throughput
+        : { ...result.throughput, toPlain: rounded(result.throughput.perSecond / plainPerSecond, 3) },
     toPlain: plainMs === null ? null : rounded(result.medianMs / plainMs, 3),
   }));
 }
@@ -131,7 +143,8 @@ function resultOf(
           ratio: rounded(spread.medianMs / median(wholes), 3),
           computeRatio: rounded(devices.reduce((sum, one) => sum + one.computeMs, 0) / median(wholes), 3),
         };
-  const traffic = scenario.kind === 'two-tabs' || scenario.kind === 'stages' ? (plan?.traffic ?? null) : null;
+  const rates = turns.flatMap(({ perSecond }) => perSecond ?? []);
+  const traffic = isDivided(scenario) ? (plan?.traffic ?? null) : null;
   return {
     scenario,
     title: titleOf(scenario),
@@ -150,6 +163,7 @@ function resultOf(
     devices,
     timeline: [...timelines].sort((a, b) => a.totalMs - b.totalMs)[timelines.length >> 1] ?? null,
     predicted: predictionOf(subject, spread.medianMs),
+    throughput: rates.length === 0 ? null : { perSecond: rounded(median(rates), 3), toPlain: null },
     toPlain: null,
     target: targets[scenario.kind] ?? null,
     bound:
@@ -159,8 +173,14 @@ function resultOf(
   };
 }
 
+/** Whether devices exchange anything within a run. */
+function isDivided(scenario: Scenario): boolean {
+  return scenario.kind === 'stages' || (scenario.kind === 'two-tabs' && scenario.division !== 'requests');
+}
+
 function predictionOf({ scenario, plan }: Subject, medianMs: number): ScenarioResult['predicted'] {
   if (plan === null || (scenario.kind !== 'one-tab' && scenario.kind !== 'two-tabs')) return null;
+  if (scenario.division === 'requests') return null;
   const ms = plan.predictedMs(
     scenario.kind === 'one-tab' ? 'one device' : { megabits: megabitsOf(scenario) },
   );

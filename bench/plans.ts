@@ -102,6 +102,8 @@ export class BenchPlans {
     numShards: number,
     megabits: number | null = null,
   ): Promise<BenchPlan> {
+    // A device with all shards runs the model itself, whatever divides it.
+    if (division === 'requests') return this.plan(model, 'rows', numShards);
     const link = division === 'auto' ? linkOf(megabits) : localLink;
     const path = `${model.id}/${division}-${numShards}${link === localLink ? '' : `-${megabits}mbit`}`;
     const known = this.#plans.get(path) ?? this.#compile(model, division, numShards, path, link);
@@ -111,7 +113,7 @@ export class BenchPlans {
 
   async #compile(
     model: BenchModel,
-    division: BenchDivision,
+    division: Exclude<BenchDivision, 'requests'>,
     numShards: number,
     path: string,
     link: LinkCost,

@@ -31,6 +31,7 @@ export function scenariosTable(title: string, results: readonly ScenarioResult[]
       'best',
       'p10-p90',
       'x plain',
+      'runs/s (x plain)',
       'target',
       'predicted',
       'host compute',
@@ -43,7 +44,7 @@ export function scenariosTable(title: string, results: readonly ScenarioResult[]
       'others',
     ],
     ...results.map((result) => {
-      const { whole, stats, traffic, target, devices, othersCores, bound, predicted } = result;
+      const { whole, stats, traffic, target, devices, othersCores, bound, predicted, throughput } = result;
       const slowest = Math.max(...devices.map(({ computeMs }) => computeMs));
       return [
         whole === null ? result.title : `${result.title} (one session each: ${whole.medianMs} ms)`,
@@ -51,6 +52,7 @@ export function scenariosTable(title: string, results: readonly ScenarioResult[]
         result.bestMs.toFixed(1),
         `${result.p10Ms.toFixed(1)}-${result.p90Ms.toFixed(1)}`,
         whole === null ? ratio(result.toPlain) : `${ratio(whole.ratio)} of one`,
+        throughput === null ? none : `${throughput.perSecond.toFixed(1)} (${ratio(throughput.toPlain)})`,
         target === null ? none : `<= ${target}`,
         predicted === null ? none : `${predicted.ms.toFixed(0)} (${ratio(predicted.ratio)})`,
         stats === null ? none : stats.computeMs.toFixed(1),

@@ -1,10 +1,21 @@
 /** What is measured for each model, as data: who computes what, and over which link. */
 import type { DivisionAxis } from '../compiler/compile.ts';
 
-/** `sparse` is by channels with a fifth of the features exchanged, as bytes. */
-export type BenchDivision = DivisionAxis | 'sparse';
+/**
+ * `sparse` is by channels with a fifth of the features exchanged, as bytes. `requests` divides nothing: the whole model on
+ * each device, and runs spread over them.
+ */
+export type BenchDivision = DivisionAxis | 'sparse' | 'requests';
 
-export const benchDivisions: readonly BenchDivision[] = ['channels', 'rows', 'auto', 'sparse'];
+export const benchDivisions: readonly BenchDivision[] = [
+  'channels',
+  'rows',
+  'auto',
+  'sparse',
+  'layers',
+  'requests',
+];
+const wholeInOneTab: readonly BenchDivision[] = ['channels', 'rows'];
 
 /** Features that `sparse` keeps of those that a dense division exchanges. */
 export const sparseKeep = 0.2;
@@ -44,7 +55,7 @@ export function scenariosOf(divisions: readonly BenchDivision[], links: readonly
     { kind: 'plain' },
     ...divisions.flatMap((division) => [
       // What is chosen depends on the link, and is one of the others or a mix of them. A thinned one is made for two.
-      ...(division === 'auto' || division === 'sparse'
+      ...(!wholeInOneTab.includes(division)
         ? []
         : [
             ...shardsInOneTab.map((numShards) => ({ kind: 'one-tab', division, numShards }) as const),
@@ -55,10 +66,16 @@ export function scenariosOf(divisions: readonly BenchDivision[], links: readonly
   ];
 }
 
+const names: { readonly [Division in BenchDivision]?: string } = {
+  sparse: `channels, ${sparseKeep} kept, uint8`,
+  layers: 'layers (pipeline)',
+  requests: 'requests (whole model on each)',
+};
+
 export function titleOf(scenario: Scenario): string {
   if (scenario.kind === 'plain') return 'plain session, one tab';
   const { division, numShards } = scenario;
-  const how = division === 'sparse' ? `channels, ${sparseKeep} kept, uint8` : division;
+  const how = names[division] ?? division;
   if (scenario.kind === 'one-tab') return `all ${numShards} shards by ${how}, one tab`;
   if (scenario.kind === 'stages') return `stages of 2 devices by ${how}, one Worker`;
   return `two tabs by ${how}, ${scenario.link}`;

@@ -15,6 +15,8 @@ export interface Subject {
   /** Comes before a group of runs. */
   prepare(): void;
   run(count: number, timeline: boolean): Promise<PageRun[]>;
+  /** Runs per second with several in flight, over at least so long. */
+  throughput(ms: number): Promise<number>;
 }
 
 export interface Stage {
@@ -32,6 +34,9 @@ export interface Opened {
   readonly subjects: readonly Subject[];
   close(): Promise<void>;
 }
+
+/** Two for each device: one that computes and one that is there when it has finished. */
+const runsInFlight = 4;
 
 /** What takes longer over its link says nothing that its bytes do not say. */
 const longestRunSeconds = 3;
@@ -53,7 +58,7 @@ export async function openSubjects(
     await page.waitForFunction(() => window.benchPage !== undefined);
     return page;
   };
-  const openRoom = async (plan: BenchPlan, name: string, shaped: boolean) => {
+  const openRoom = async (plan: BenchPlan, name: string, shaped: boolean, spread: boolean) => {
     if (shaped && slow === null) throw new Error('There is no slow link here.');
     const places =
       shaped && slow !== null
@@ -63,8 +68,9 @@ export async function openSubjects(
     const [host, other] = await Promise.all(places.map(([one, url]) => open(one, url)));
     if (host === undefined || other === undefined) throw new Error('No page.');
     for (const page of [host, other]) await page.evaluate((room) => window.benchPage.join(room), name);
-    await load(host, pageModel, plan);
-    await host.waitForFunction(() => window.benchPage.numReady() === 2, null, { timeout: 120_000 });
+    await load(host, pageModel, plan, spread);
+    if (!spread)
+      await host.waitForFunction(() => window.benchPage.numReady() === 2, null, { timeout: 120_000 });
     return {
       page: host,
       relativeError: await host.evaluate((given) => window.benchPage.check(given), pageModel),
@@ -92,7 +98,9 @@ export async function openSubjects(
         scenario.division === 'auto'
           ? `${model.id}-auto-${scenario.link}`
           : `${model.id}-${scenario.division}-${ends}`;
-      const room = rooms.get(key) ?? openRoom(plan as BenchPlan, key, megabits !== null);
+      const room =
+        rooms.get(key) ??
+        openRoom(plan as BenchPlan, key, megabits !== null, scenario.division === 'requests');
       rooms.set(key, room);
       ({ page, relativeError } = await room);
       if (megabits !== null) prepare = () => slow?.link.setSpeed(megabits);
@@ -108,7 +116,7 @@ export async function openSubjects(
       } else {
         const key = `${model.id}-${scenario.division}-${scenario.numShards}-alone`;
         await page.evaluate((room) => window.benchPage.join(room), key);
-        relativeError = await load(page, pageModel, plan as BenchPlan);
+        relativeError = await load(page, pageModel, plan as BenchPlan, false);
       }
     }
     subjects.push({
@@ -118,6 +126,12 @@ export async function openSubjects(
       prepare,
       run: (count, timeline) =>
         page.evaluate(([n, noted]) => window.benchPage.run(n, noted), [count, timeline] as const),
+      // The plain session and stages in one Worker take one run at a time.
+      throughput: (ms) =>
+        page.evaluate(([long, many]) => window.benchPage.throughput(long, many), [
+          ms,
+          scenario.kind === 'two-tabs' || scenario.kind === 'one-tab' ? runsInFlight : 1,
+        ] as const),
     });
   }
   return {
@@ -134,6 +148,10 @@ function secondsOnLink(scenario: Scenario, { traffic }: BenchPlan): number {
   return megabits === null ? 0 : (traffic.exchangedBytes * 8) / 2 / (megabits * 1e6);
 }
 
-function load(page: Page, model: PageModel, plan: BenchPlan): Promise<number> {
-  return page.evaluate(([given, url]) => window.benchPage.load(given, url), [model, plan.url] as const);
+function load(page: Page, model: PageModel, plan: BenchPlan, spread: boolean): Promise<number> {
+  return page.evaluate(([given, url, each]) => window.benchPage.load(given, url, each), [
+    model,
+    plan.url,
+    spread,
+  ] as const);
 }

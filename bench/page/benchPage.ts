@@ -47,6 +47,12 @@ function startWorker<Api>(worker: Worker): Remote<Api> {
   return wrap<Api>(worker);
 }
 
+const wholeOnEach = {
+  slo: { p95Ms: 600_000 },
+  policy: { fixed: { batch: 1, instances: 2 } },
+  devicesPerInstance: 1,
+} as const;
+
 /**
  * Runs once. Of numbers the largest difference relative to the largest number; of pixels and classes, where roundings
  * may fall apart, the root mean square of the differences relative to the largest.
@@ -111,9 +117,10 @@ const page = {
     room = await joinRoom({ signaling, room: name, backend: 'wasm', threads: 1, devices: 'all' });
   },
 
-  async load(model: PageModel, planUrl: string): Promise<number> {
+  /** `spread`: the whole model on each device, and runs spread over them. */
+  async load(model: PageModel, planUrl: string, spread = false): Promise<number> {
     if (room === null) throw new Error('Join a room first.');
-    const session = await room.load(planUrl);
+    const session = await (spread ? room.load(planUrl, wholeOnEach) : room.load(planUrl));
     const { name, dims } = model;
     const data = new Uint8Array(await bytesAt(model.plan.inputUrl));
     run = async (timeline) => {
@@ -153,11 +160,14 @@ const page = {
     return runs;
   },
 
-  /** Runs again and again for so long; runs per second. */
-  async throughput(ms: number): Promise<number> {
+  /** Runs again and again for so long, some at a time; runs per second. */
+  async throughput(ms: number, inFlight = 1): Promise<number> {
     const start = performance.now();
     let count = 0;
-    for (; performance.now() - start < ms; count++) await run(false);
+    const caller = async () => {
+      for (; performance.now() - start < ms; count++) await run(false);
+    };
+    await Promise.all(Array.from({ length: inFlight }, caller));
     return (count * 1000) / (performance.now() - start);
   },
 };
