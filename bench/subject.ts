@@ -3,7 +3,7 @@ import type { Browser, Page } from '@playwright/test';
 import type { BenchModel } from './models.ts';
 import type { PageModel, PageRun } from './page/benchPage.ts';
 import type { BenchPlan } from './plans.ts';
-import { megabitsOf, type Scenario, titleOf } from './scenarios.ts';
+import { type BenchDivision, megabitsOf, type Scenario, titleOf } from './scenarios.ts';
 import type { BenchSite } from './site.ts';
 import type { SlowLink } from './slowLink.ts';
 
@@ -35,6 +35,12 @@ export interface Opened {
   close(): Promise<void>;
 }
 
+/**
+ * Of the two copies that take runs in turns, where that is the point of a division: a room without copies takes one run
+ * after the other, and a pipeline would never be filled.
+ */
+const instanceDevices: { readonly [Division in BenchDivision]?: number } = { layers: 2, requests: 1 };
+
 /** Two for each device: one that computes and one that is there when it has finished. */
 const runsInFlight = 4;
 
@@ -58,7 +64,7 @@ export async function openSubjects(
     await page.waitForFunction(() => window.benchPage !== undefined);
     return page;
   };
-  const openRoom = async (plan: BenchPlan, name: string, shaped: boolean, spread: boolean) => {
+  const openRoom = async (plan: BenchPlan, name: string, shaped: boolean, perInstance: number | null) => {
     if (shaped && slow === null) throw new Error('There is no slow link here.');
     const places =
       shaped && slow !== null
@@ -68,8 +74,8 @@ export async function openSubjects(
     const [host, other] = await Promise.all(places.map(([one, url]) => open(one, url)));
     if (host === undefined || other === undefined) throw new Error('No page.');
     for (const page of [host, other]) await page.evaluate((room) => window.benchPage.join(room), name);
-    await load(host, pageModel, plan, spread);
-    if (!spread)
+    await load(host, pageModel, plan, perInstance);
+    if (perInstance === null)
       await host.waitForFunction(() => window.benchPage.numReady() === 2, null, { timeout: 120_000 });
     return {
       page: host,
@@ -100,7 +106,7 @@ export async function openSubjects(
           : `${model.id}-${scenario.division}-${ends}`;
       const room =
         rooms.get(key) ??
-        openRoom(plan as BenchPlan, key, megabits !== null, scenario.division === 'requests');
+        openRoom(plan as BenchPlan, key, megabits !== null, instanceDevices[scenario.division] ?? null);
       rooms.set(key, room);
       ({ page, relativeError } = await room);
       if (megabits !== null) prepare = () => slow?.link.setSpeed(megabits);
@@ -116,7 +122,7 @@ export async function openSubjects(
       } else {
         const key = `${model.id}-${scenario.division}-${scenario.numShards}-alone`;
         await page.evaluate((room) => window.benchPage.join(room), key);
-        relativeError = await load(page, pageModel, plan as BenchPlan, false);
+        relativeError = await load(page, pageModel, plan as BenchPlan, null);
       }
     }
     subjects.push({
@@ -148,10 +154,15 @@ function secondsOnLink(scenario: Scenario, { traffic }: BenchPlan): number {
   return megabits === null ? 0 : (traffic.exchangedBytes * 8) / 2 / (megabits * 1e6);
 }
 
-function load(page: Page, model: PageModel, plan: BenchPlan, spread: boolean): Promise<number> {
-  return page.evaluate(([given, url, each]) => window.benchPage.load(given, url, each), [
+function load(
+  page: Page,
+  model: PageModel,
+  plan: BenchPlan,
+  instanceDevices: number | null,
+): Promise<number> {
+  return page.evaluate(([given, url, devices]) => window.benchPage.load(given, url, devices), [
     model,
     plan.url,
-    spread,
+    instanceDevices,
   ] as const);
 }

@@ -47,10 +47,9 @@ function startWorker<Api>(worker: Worker): Remote<Api> {
   return wrap<Api>(worker);
 }
 
-const wholeOnEach = {
+const twoInstances = {
   slo: { p95Ms: 600_000 },
   policy: { fixed: { batch: 1, instances: 2 } },
-  devicesPerInstance: 1,
 } as const;
 
 /**
@@ -117,10 +116,12 @@ const page = {
     room = await joinRoom({ signaling, room: name, backend: 'wasm', threads: 1, devices: 'all' });
   },
 
-  /** `spread`: the whole model on each device, and runs spread over them. */
-  async load(model: PageModel, planUrl: string, spread = false): Promise<number> {
+  /** `devicesPerInstance`: two copies of the network, each on so many devices, take the runs in turns. */
+  async load(model: PageModel, planUrl: string, devicesPerInstance: number | null = null): Promise<number> {
     if (room === null) throw new Error('Join a room first.');
-    const session = await (spread ? room.load(planUrl, wholeOnEach) : room.load(planUrl));
+    const session = await (devicesPerInstance === null
+      ? room.load(planUrl)
+      : room.load(planUrl, { ...twoInstances, devicesPerInstance }));
     const { name, dims } = model;
     const data = new Uint8Array(await bytesAt(model.plan.inputUrl));
     run = async (timeline) => {
