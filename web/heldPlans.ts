@@ -18,7 +18,9 @@ export async function addressesOf(
       `Expected 1 to ${limits.plansAtOnce} plans to choose from, got ${plans.length}.`,
     );
   }
-  const own = await worker.holdPlans(plans.flatMap((plan) => (isFiles(plan) ? [plan.files] : [])));
+  const files = plans.flatMap((plan) => (isFiles(plan) ? [plan.files] : []));
+  // A plan that is asked for by its hash may be the one that this page holds.
+  const own = files.length === 0 && plans.some(isHash) ? [] : await worker.holdPlans(files);
   // Called off while large files were checked: whoever loads nothing must not end what was loaded before either.
   if (signal?.aborted === true) {
     worker.holdPlans([]).catch(() => undefined);
