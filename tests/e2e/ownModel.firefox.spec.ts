@@ -20,15 +20,16 @@ const cases = [
 
 for (const { file, input, dims, axis, threads } of cases) {
   test(`${file} is dropped in Firefox and gives the answer of the undivided model`, async ({ context }) => {
+    test.setTimeout(240_000);
     test.skip(!hasShared, `There is no ${sharedFolder}models.`);
     const parameters = { threads: String(threads) };
     // The tab in front is the one that was opened last: pages behind it get no animation frames.
     await openTab(context, site, file, parameters);
     const page = await openTab(context, site, file, parameters);
-    await expectShards(page, ['0', '1']);
+    await expectShards(page, ['0', '1'], 60_000);
     await dropFile(page, `${sharedFolder}models/${file}`);
     await startCompiling(page, { axis });
-    await expectLoaded(page);
+    await expectLoaded(page, 150_000);
 
     const given = modelInput(dims);
     const output = await runWithNpy(page, given);

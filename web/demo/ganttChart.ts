@@ -10,7 +10,7 @@ export const activityLabels: { readonly [Name in Activity]: string } = {
   compute: 'Computing',
   serialise: 'Packing',
   wait: 'Waiting',
-  network: 'On the network',
+  network: 'Network',
 };
 
 /** Heights in pixels: widths are percentages, so that the chart fits any page and its text keeps its size. */
