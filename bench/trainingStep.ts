@@ -13,7 +13,7 @@ import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
 
 import { insertBatchNorm } from '../compiler/train/insertBatchNorm.ts';
 import { labelInput, objectiveTerms, teacherInput } from '../compiler/train/objective.ts';
-import { sgdStep } from '../compiler/train/optimiser.ts';
+import { optimiserStep } from '../compiler/train/optimiser.ts';
 import { effectiveWeight, parametersOf, weightNames } from '../compiler/train/parameters.ts';
 import { type Pictures, pictureBatch } from '../compiler/train/pictures.ts';
 import { createRunner } from '../compiler/train/runGraph.ts';
@@ -86,7 +86,13 @@ const parts = {
   teacher: await time(() => teacherRunner.run(new Map([[input, images]]))),
   forwardAndGradients: await time(() => stepRunner.run(feeds)),
   optimiser: await time(() =>
-    sgdStep(parameters, gradients, 0, { momentum: 0.9, weightDecay: 0, clipNorm: Number.POSITIVE_INFINITY }),
+    optimiserStep(
+      parameters,
+      gradients,
+      0,
+      { type: 'sgd', momentum: 0.9, weightDecay: 0, clipNorm: Number.POSITIVE_INFINITY },
+      0,
+    ),
   ),
 };
 const best = Object.values(parts).reduce((sum, part) => sum + part.best, 0);

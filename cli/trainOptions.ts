@@ -1,4 +1,5 @@
 /** The options of `starling train`, parsed: what to train towards, how long, and how. */
+import { falls } from '../compiler/train/course.ts';
 import type { Objective } from '../compiler/train/objective.ts';
 import { type PreparationName, preparationNames } from '../eval/preparations.ts';
 import { StarlingError } from '../protocol/errors.ts';
@@ -24,7 +25,9 @@ export const trainArguments = {
   steps: { type: 'string', default: '4000' },
   epochs: { type: 'string' },
   batch: { type: 'string', default: '128' },
+  optimiser: { type: 'string', default: 'sgd' },
   rate: { type: 'string', default: '0.03' },
+  fall: { type: 'string', default: 'linear' },
   'label-weight': { type: 'string', default: '0.2' },
   smoothing: { type: 'string', default: '0' },
   temperature: { type: 'string', default: '2' },
@@ -69,7 +72,9 @@ export function parseTrain(values: TrainValues): TrainChoices {
       scope: oneOf('--scope', text('scope'), ['uniform', 'global']),
       wire: oneOf('--wire', text('wire'), ['float32', 'uint8']),
       batch: number('batch', 1, 4096, true),
+      optimiser: oneOf('--optimiser', text('optimiser'), ['sgd', 'adamw']),
       rate: number('rate', 0, 10),
+      fall: oneOf('--fall', text('fall'), falls),
       weightDecay: number('weight-decay', 0, 1),
       clipNorm: number('clip', 1e-6, 1e12),
       seed: number('seed', 0, 2 ** 31, true),

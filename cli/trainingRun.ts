@@ -2,11 +2,12 @@
 import { createHeapBackend } from '../backends/ortHeap.ts';
 import { openBatch } from '../compiler/normalise/batchOpen.ts';
 import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
-import { courseKeep, courseOf, courseRate } from '../compiler/train/course.ts';
+import { type CourseRate, courseKeep, courseOf, courseRate } from '../compiler/train/course.ts';
 import { exchangedValues, keptRatio, readSupports, supportsOf } from '../compiler/train/exchangedValues.ts';
 import { insertBatchNorm } from '../compiler/train/insertBatchNorm.ts';
 import { type LogLine, worthOf } from '../compiler/train/loop.ts';
 import type { Objective } from '../compiler/train/objective.ts';
+import type { OptimiserOptions } from '../compiler/train/optimiser.ts';
 import { runCourse } from '../compiler/train/runCourse.ts';
 import type { ThinningScope } from '../compiler/train/thinning.ts';
 import { createTrainer } from '../compiler/train/trainer.ts';
@@ -41,7 +42,10 @@ export interface TrainingRun {
   /** Owners as they come, or chosen so that little energy crosses. */
   readonly owners: 'contiguous' | 'assigned';
   readonly wire: 'float32' | 'uint8';
+  readonly optimiser: 'sgd' | 'adamw';
+  /** Along the trunk; it falls to nothing along every branch. */
   readonly rate: number;
+  readonly fall: CourseRate['fall'];
   readonly weightDecay: number;
   readonly clipNorm: number;
   readonly seed: number;
@@ -91,8 +95,8 @@ export async function runTrainingFolder(
     thinning: { scope: run.scope, keepAt: (step) => courseKeep(course, step) },
     wire: run.wire,
     objective: run.objective,
-    optimiser: { momentum: 0.9, weightDecay: run.weightDecay, clipNorm: run.clipNorm },
-    rateAt: (step) => courseRate(course, run.rate, step),
+    optimiser: optimiserOf(run),
+    rateAt: (step) => courseRate(course, { peak: run.rate, fall: run.fall }, step),
     statisticsMomentum: 0.1,
     seed: run.seed,
   });
@@ -166,6 +170,11 @@ async function normaliseFor(model: Model, { batch, size }: TrainingRun) {
     );
   }
   return normaliseModel(openBatch(single.model), { backend: heap, shapes });
+}
+
+function optimiserOf({ optimiser, weightDecay, clipNorm }: TrainingRun): OptimiserOptions {
+  const common = { weightDecay, clipNorm };
+  return optimiser === 'sgd' ? { ...common, type: 'sgd', momentum: 0.9 } : { ...common, type: 'adamw' };
 }
 
 async function sampleBatches(data: TrainingData, graph: Graph, { batch, seed }: TrainingRun) {

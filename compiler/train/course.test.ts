@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { courseKeep, courseOf, courseRate, segmentAt } from './course.ts';
+import { courseKeep, courseOf, courseRate, falls, segmentAt } from './course.ts';
 
 const course = courseOf({ levels: [0.4, 0.1, 0], target: 0.2, steps: 1000 });
 const steps = Array.from({ length: 1000 }, (_, step) => step);
@@ -35,11 +35,15 @@ test('the trunk thins to exactly its levels; a branch thins nothing', () => {
   }
 });
 
-test('the rate warms up once, stays along the trunk, and falls to almost nothing along each branch', () => {
-  expect(courseRate(course, 0.1, 0)).toBeLessThan(0.01);
-  for (const segment of course) {
-    const end = segment.start + segment.steps - 1;
-    expect(courseRate(course, 0.1, segment.kind === 'trunk' ? end : segment.start)).toBeCloseTo(0.1, 9);
-    if (segment.kind === 'branch') expect(courseRate(course, 0.1, end)).toBeLessThan(0.002);
-  }
-});
+test.each(falls)(
+  'the rate warms up once, stays along the trunk, and falls to almost nothing (%s)',
+  (fall) => {
+    const rateAt = (step: number) => courseRate(course, { peak: 0.1, fall }, step);
+    expect(rateAt(0)).toBeLessThan(0.01);
+    for (const segment of course) {
+      const end = segment.start + segment.steps - 1;
+      expect(rateAt(segment.kind === 'trunk' ? end : segment.start)).toBeCloseTo(0.1, 9);
+      if (segment.kind === 'branch') expect(rateAt(end)).toBeLessThan(0.002);
+    }
+  },
+);

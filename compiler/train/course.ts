@@ -73,12 +73,21 @@ export function segmentAt(course: readonly Segment[], step: number): Segment | u
   return course.find(({ start, steps }) => step < start + steps) ?? course.at(-1);
 }
 
-/** Constant along the trunk after a warm-up, falling to nothing along a branch. */
-export function courseRate(course: readonly Segment[], peak: number, step: number): number {
+export const falls = ['linear', 'cosine'] as const;
+
+export interface CourseRate {
+  readonly peak: number;
+  /** How it falls along a branch. */
+  readonly fall: (typeof falls)[number];
+}
+
+/** Constant along the trunk after a warm-up, falling to nothing along a branch. Without thinning that is one cycle. */
+export function courseRate(course: readonly Segment[], { peak, fall }: CourseRate, step: number): number {
   const segment = segmentAt(course, step);
   if (segment === undefined) return 0;
   const { kind, start, steps } = segment;
-  if (kind === 'branch') return (peak * (start + steps - step)) / steps;
+  const left = (start + steps - step) / steps;
+  if (kind === 'branch') return peak * (fall === 'linear' ? left : 0.5 * (1 - Math.cos(Math.PI * left)));
   return start === 0 ? Math.min(peak, (peak * (step + 1)) / (warmUpShare * steps)) : peak;
 }
 

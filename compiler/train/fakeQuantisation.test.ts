@@ -78,7 +78,7 @@ function options(): TrainerOptions {
     thinning: { scope: 'uniform', keepAt: (step) => keepAt(schedule, step) },
     wire: 'uint8',
     objective: { type: 'classify', labelWeight: 1, smoothing: 0, teacherWeight: 0, temperature: 1 },
-    optimiser: { momentum: 0.9, weightDecay: 0, clipNorm: 5 },
+    optimiser: { type: 'sgd', momentum: 0.9, weightDecay: 0, clipNorm: 5 },
     rateAt: () => 0.05,
     statisticsMomentum: 0.1,
     seed: 2,

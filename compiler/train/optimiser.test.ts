@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rateAt, sgdStep } from './optimiser.ts';
+import { type OptimiserOptions, optimiserStep } from './optimiser.ts';
 import type { Parameter } from './parameters.ts';
 
 function parameter(dims: readonly number[], value: readonly number[], mask?: readonly number[]): Parameter {
@@ -11,7 +11,14 @@ function parameter(dims: readonly number[], value: readonly number[], mask?: rea
   };
 }
 
-const plain = { momentum: 0, weightDecay: 0, clipNorm: Number.POSITIVE_INFINITY };
+const plain = { type: 'sgd', momentum: 0, weightDecay: 0, clipNorm: Number.POSITIVE_INFINITY } as const;
+
+const sgdStep = (
+  parameters: ReadonlyMap<string, Parameter>,
+  gradients: ReadonlyMap<string, Float32Array>,
+  rate: number,
+  options: OptimiserOptions,
+) => optimiserStep(parameters, gradients, rate, options, 0);
 
 test('Nesterov momentum follows its formula over two steps', () => {
   const weight = parameter([1], [1]);
@@ -54,14 +61,16 @@ test('what a mask removes neither moves nor counts in the norm; a broken batch c
   expect(weight.value).toEqual(before);
 });
 
-test.each(['cosine', 'one-cycle'] as const)('%s rises to its peak and falls to nothing', (type) => {
-  const rates = Array.from({ length: 100 }, (_, step) =>
-    rateAt({ type, peak: 0.4, warmUpSteps: 10, steps: 100 }, step),
-  );
-  const top = rates.indexOf(Math.max(...rates));
-  expect(rates[top]).toBeCloseTo(0.4, 6);
-  expect(top).toBe(type === 'cosine' ? 9 : 29);
-  expect(rates.slice(0, top).every((rate, i) => rate < (rates[i + 1] ?? 0))).toBe(true);
-  expect(rates.slice(top + 1).every((rate, i) => rate <= (rates[top + i] ?? 0))).toBe(true);
-  expect(rates.at(-1)).toBeLessThan(0.001);
+test('AdamW moves by the rate at first, whatever the size of the gradient, and decays apart from it', () => {
+  const weight = { ...parameter([2, 1], [1, 1]), square: new Float32Array(2) };
+  const options = { type: 'adamw', weightDecay: 0.5, clipNorm: Number.POSITIVE_INFINITY } as const;
+  const step = (at: number, ...gradient: number[]) =>
+    optimiserStep(new Map([['w', weight]]), new Map([['w', Float32Array.from(gradient)]]), 0.1, options, at);
+  step(0, 5, -0.01);
+  expect(weight.value[0]).toBeCloseTo(1 - 0.1 * 1.5, 5);
+  expect(weight.value[1]).toBeCloseTo(1 + 0.1 * 0.5, 5);
+  const [before = 0] = weight.value;
+  step(1, -5, 0);
+  // Means: (0.9 * 0.5 - 0.5) / 0.19, squares: 25.
+  expect(weight.value[0]).toBeCloseTo(before - 0.1 * (-0.05 / 0.19 / 5 + 0.5 * before), 5);
 });

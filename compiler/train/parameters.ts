@@ -6,6 +6,8 @@ export interface Parameter {
   readonly dims: readonly number[];
   readonly value: Float32Array;
   readonly velocity: Float32Array;
+  /** Running mean of squared gradients; only for AdamW. */
+  readonly square?: Float32Array;
   /** 1 where the weight is there, 0 where it is thinned out: then it counts as 0 and never changes. */
   mask: Uint8Array | undefined;
 }
@@ -41,7 +43,11 @@ function weightsOf(graph: Graph, node: Node): string[] {
 }
 
 /** Copies: training leaves the graph as it is. */
-export function parametersOf(graph: Graph, names: readonly string[]): Map<string, Parameter> {
+export function parametersOf(
+  graph: Graph,
+  names: readonly string[],
+  squares = false,
+): Map<string, Parameter> {
   return new Map(
     names.flatMap((name) => {
       const tensor = graph.initializers.get(name);
@@ -51,6 +57,7 @@ export function parametersOf(graph: Graph, names: readonly string[]): Map<string
         dims: tensor.dims,
         value,
         velocity: new Float32Array(value.length),
+        ...(squares ? { square: new Float32Array(value.length) } : {}),
         mask: undefined,
       };
       return [[name, parameter] as const];

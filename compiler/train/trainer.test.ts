@@ -10,7 +10,6 @@ import { exchangedValues, keptRatio, supportsOf } from './exchangedValues.ts';
 import { finishTraining } from './finishTraining.ts';
 import { insertBatchNorm } from './insertBatchNorm.ts';
 import { type LogLine, runTraining } from './loop.ts';
-import { rateAt } from './optimiser.ts';
 import { pictureBatch, pictureData } from './pictures.ts';
 import { createRunner, modelOf } from './runGraph.ts';
 import { keepAt } from './thinning.ts';
@@ -58,8 +57,9 @@ function options(changes: Partial<TrainerOptions> = {}): TrainerOptions {
     graph: normalised,
     data: pictureData(pictures),
     objective: { type: 'classify', labelWeight: 1, smoothing: 0.05, teacherWeight: 0, temperature: 1 },
-    optimiser: { momentum: 0.9, weightDecay: 1e-4, clipNorm: 5 },
-    rateAt: (step) => rateAt({ type: 'cosine', peak: 0.1, warmUpSteps: 5, steps }, step),
+    optimiser: { type: 'sgd', momentum: 0.9, weightDecay: 1e-4, clipNorm: 5 },
+    rateAt: (step) =>
+      Math.min(0.02 * (step + 1), 0.05 * (1 + Math.cos((Math.PI * (step - 5)) / (steps - 5)))),
     statisticsMomentum: 0.1,
     seed: 7,
     ...changes,

@@ -9,7 +9,7 @@ import { StarlingError } from '../../protocol/errors.ts';
 import { applyMasks, keptRatio } from './exchangedValues.ts';
 import { type FeatureRange, followRange, wireTensors } from './fakeQuantisation.ts';
 import { labelInput, teacherInput } from './objective.ts';
-import { sgdStep } from './optimiser.ts';
+import { optimiserStep } from './optimiser.ts';
 import { effectiveWeight, type Parameter, parametersOf, weightNames } from './parameters.ts';
 import type { GraphOutputs } from './runGraph.ts';
 import { scoreFeatures, thin } from './thinning.ts';
@@ -53,7 +53,7 @@ class GraphTrainer implements Trainer {
     this.#options = options;
     this.#sessions = sessions;
     this.#state = {
-      parameters: parametersOf(graph, weightNames(graph)),
+      parameters: parametersOf(graph, weightNames(graph), options.optimiser.type === 'adamw'),
       running: parametersOf(graph, sessions.runningNames),
       exchanges,
       ranges: new Map(
@@ -87,7 +87,8 @@ class GraphTrainer implements Trainer {
       [...graph.gradients].map(([name, output]) => [name, float32View(outputs.get(output))]),
     );
     const rate = this.#options.rateAt(this.#step);
-    const gradientNorm = sgdStep(this.#state.parameters, gradients, rate, optimiser);
+    const { parameters } = this.#state;
+    const gradientNorm = optimiserStep(parameters, gradients, rate, optimiser, this.#step);
     this.#updateStatistics((name) => float32View(outputs.get(name)));
     this.#step++;
     const { labels } = data;

@@ -3,7 +3,7 @@ import type { Graph } from '../../graph/graph.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import type { ExchangedValue, Kept } from './exchangedValues.ts';
 import type { Objective } from './objective.ts';
-import type { SgdOptions } from './optimiser.ts';
+import type { OptimiserOptions } from './optimiser.ts';
 import type { ThinningScope } from './thinning.ts';
 import type { TrainingData } from './trainingData.ts';
 
@@ -27,7 +27,7 @@ export interface TrainerOptions {
   /** Type that features will travel as: with uint8, what is exchanged is rounded in training too. Default float32. */
   readonly wire?: 'float32' | 'uint8';
   readonly objective: Objective;
-  readonly optimiser: SgdOptions;
+  readonly optimiser: OptimiserOptions;
   /** Learning rate of a step, counted from 0. */
   rateAt(step: number): number;
   /** Share of the running statistics that one batch replaces. */

@@ -15,9 +15,10 @@ export interface TrainingState {
 
 function liveArrays(state: TrainingState): Map<string, Float32Array | Uint8Array> {
   const arrays = new Map<string, Float32Array | Uint8Array>();
-  for (const [name, { value, velocity }] of state.parameters) {
+  for (const [name, { value, velocity, square }] of state.parameters) {
     arrays.set(`value ${name}`, value);
     arrays.set(`velocity ${name}`, velocity);
+    if (square !== undefined) arrays.set(`square ${name}`, square);
   }
   for (const [name, { value }] of state.running) arrays.set(`running ${name}`, value);
   for (const { value, reads } of state.exchanges) {
