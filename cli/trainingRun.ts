@@ -127,6 +127,7 @@ export async function runTrainingFolder(
       const kept = keptRatio(exchanges);
       const result = await trainer.evaluate(judged);
       const traffic = await writeLevel(folder.path(`kept-${segment.keep}`), {
+        declared: model.graph,
         original: normalised,
         trained: trainer.trainedGraph(),
         division: { ...division, supports: supportsOf(exchanges) },

@@ -1,0 +1,106 @@
+/** The queue of `npm run train:all`, in its order: what is trained, how, and what its levels are measured by. Runs nothing. */
+import { join } from 'node:path';
+import type { evalTaskNames } from '../cli/evalTasks.ts';
+import { exampleStages, type NetworkName } from '../examples/cifar10/stages.ts';
+
+export interface TrainingJob {
+  /** The row's name, and its folder under the folder of all. */
+  readonly name: string;
+  /** Command lines of `starling`; all but the last make what the last needs. */
+  readonly commands: readonly (readonly string[])[];
+  /** Written before, where it is missing. */
+  readonly random?: { readonly network: NetworkName; readonly path: string };
+  /** Besides what training measures itself: a task of `starling eval` on a folder of ../shared/data. */
+  readonly measure?: {
+    readonly task: (typeof evalTaskNames)[number];
+    readonly data: string;
+    readonly model: string;
+  };
+}
+
+export interface Places {
+  /** Folder of all trainings. */
+  readonly folder: string;
+  /** Of ../shared. */
+  model(name: string): string;
+  data(name: string): string;
+  /** Options of every training: threads, backend. */
+  readonly common: readonly string[];
+}
+
+const seed = 1;
+
+export function trainingJobs(places: Places): readonly TrainingJob[] {
+  const { folder, common } = places;
+  const train = (name: string, model: string, data: string, options: string): readonly string[] => [
+    ...['train', places.model(model), '--out', join(folder, name), '--data', data, ...options.split(' ')],
+    ...common,
+  ];
+  const resnet = (name: string, depth: number, options: string): TrainingJob => ({
+    name,
+    commands: [train(name, `resnet${depth}-cifar10`, 'cifar10', `--rate 0.015 ${options}`)],
+  });
+  /** The dense network first, then one job for each number of shards. */
+  const example = (network: NetworkName): TrainingJob[] => {
+    const out = join(folder, `cifar10-${network}`);
+    const [dense = [], ...rest] = exampleStages({
+      network,
+      out,
+      steps: 12_000,
+      thinSteps: 4000,
+      shards: [2, 4],
+      common: ['--data', 'cifar10', '--seed', String(seed), ...common],
+    });
+    const random = { network, path: join(out, 'random.onnx') };
+    return [
+      { name: `cifar10-${network}/dense`, commands: [dense], random },
+      { name: `cifar10-${network}/2-shards`, commands: rest.slice(0, 3) },
+      { name: `cifar10-${network}/4-shards`, commands: rest.slice(3) },
+    ];
+  };
+  const taught = (
+    name: string,
+    model: string,
+    pictures: string,
+    options: string,
+    task: (typeof evalTaskNames)[number],
+    data: string,
+  ): TrainingJob => ({
+    name,
+    commands: [train(name, model, places.data(pictures), options)],
+    measure: { task, data: places.data(data), model: places.model(model) },
+  });
+  const few = '--shards 2 --levels 0 --seed 1';
+  return [
+    resnet('resnet20-2-seed1', 20, '--shards 2 --steps 5000 --seed 1'),
+    ...example('residual'),
+    resnet('resnet56-2-uint8', 56, '--shards 2 --steps 4000 --wire uint8 --levels 0 --seed 1'),
+    resnet('resnet20-2-seed2', 20, '--shards 2 --steps 5000 --seed 2'),
+    resnet('resnet56-4', 56, '--shards 4 --steps 4000 --levels 0 --seed 1'),
+    taught(
+      'esrgan-slim-2',
+      'esrgan-slim-x4',
+      'camvid/unlabelled',
+      `--task restore --size 32x32 --normalise unit --batch 16 --keep 0.1 --steps 1500 --rate 0.01 ${few}`,
+      'super-resolution',
+      'set5',
+    ),
+    taught(
+      'espnet-2',
+      'espnet-camvid',
+      'camvid/unlabelled',
+      `--task segment --normalise espnet --batch 4 --temperature 1 --keep 0.2 --steps 1500 --rate 0.005 ${few}`,
+      'segmentation',
+      'camvid',
+    ),
+    taught(
+      'yolox-nano-2',
+      'yolox-nano-coco',
+      'imagenet-samples',
+      `--task detect --normalise yolox --batch 8 --keep 0.2 --steps 2000 --rate 0.005 ${few}`,
+      'detection',
+      'voc100',
+    ),
+    ...example('transformer'),
+  ];
+}
