@@ -1,6 +1,6 @@
 /** Rows of bench/results/training.json from the folders of trainings: what is settled so far, and the picture of each. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type CurveFile, readCurve } from '../cli/trainingCurve.ts';
 import { readLog } from '../cli/trainingFolder.ts';
@@ -24,10 +24,11 @@ export interface TrainingRow {
 
 export type Figures = Readonly<Record<string, number>>;
 
-const results = fileURLToPath(new URL('results/training.json', import.meta.url));
-const charts = fileURLToPath(new URL('results/training/', import.meta.url));
+/** Of the repository: what is committed. */
+const committed = fileURLToPath(new URL('results/', import.meta.url));
 
-export function readRows(): readonly TrainingRow[] {
+export function readRows(folder = committed): readonly TrainingRow[] {
+  const results = join(folder, 'training.json');
   return existsSync(results) ? (JSON.parse(readFileSync(results, 'utf8')) as TrainingRow[]) : [];
 }
 
@@ -72,22 +73,23 @@ export function isComplete(row: TrainingRow | undefined): boolean {
   );
 }
 
-/** Reads a folder, and keeps its row where it changed: what is committed stays as it was otherwise. */
+/** Reads a folder of a training, and writes its row and its picture where they changed: what is committed stays otherwise. */
 export async function collect(
   name: string,
   folder: string,
   commit: string,
+  into = committed,
 ): Promise<TrainingRow | undefined> {
   const row = await rowOf(name, folder, commit);
   if (row === undefined) return undefined;
-  const rows = readRows();
+  const rows = readRows(into);
   const before = rows.find((other) => other.name === name);
   if (before !== undefined && sameFigures(before, row)) return before;
   const others = rows.filter((other) => other.name !== name);
   const lines = [...others, row].map((one) => JSON.stringify(one)).join(',\n');
-  mkdirSync(dirname(results), { recursive: true });
-  writeFileSync(results, `[\n${lines}\n]\n`);
+  const charts = join(into, 'training');
   mkdirSync(charts, { recursive: true });
+  writeFileSync(join(into, 'training.json'), `[\n${lines}\n]\n`);
   const svg = trainingChart(await readLog(join(folder, 'log.jsonl')), row.levels);
   writeFileSync(join(charts, `${name.replaceAll('/', '-')}.svg`), svg);
   return row;

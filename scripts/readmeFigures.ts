@@ -2,6 +2,7 @@
 import { benchSection } from './figures/bench.ts';
 import { scalerSection } from './figures/scaler.ts';
 import { tasksSection } from './figures/tasks.ts';
+import { trainingSection } from './figures/training.ts';
 import { verifySection } from './figures/verify.ts';
 
 export const startMark = '<!-- figures:start -->';
@@ -11,6 +12,7 @@ export const endMark = '<!-- figures:end -->';
 const sections: readonly (() => readonly string[])[] = [
   verifySection,
   tasksSection,
+  trainingSection,
   benchSection,
   scalerSection,
 ];
