@@ -120,6 +120,10 @@ export const limits = {
   probeBatches: 8,
   windowLeastBatches: 5,
   windowMs: 2_000,
+  /** No window is shorter, however quick its batches: what else a device does for a moment would fill it. */
+  windowShortestMs: 200,
+  /** After instances were made engines still compile beside what they run; nothing counts until then. */
+  settleMs: 500,
   /** Over which the panel's percentiles and throughput are taken. */
   statsMs: 10_000,
   statsRuns: 4096,

@@ -24,14 +24,29 @@ function fill(window: MeasuringWindow, instances: number, serviceMs: number, lim
 describe('MeasuringWindow', () => {
   it('leaves warm-up out, of latency and of throughput', () => {
     const window = new MeasuringWindow(proposal(1), 2, 0);
-    expect(window.counts).toBe(false);
+    expect(window.counts(0)).toBe(false);
     window.add(batch(900), 20, 900);
     window.add(batch(900), 20, 1800);
-    expect(window.counts).toBe(true);
+    expect(window.counts(1800)).toBe(true);
     let report: WindowReport | null = null;
     for (let at = 1810; report === null; at += 10) report = window.add(batch(10), 20, at);
     expect(report.p95Ms).toBe(10);
     expect(report.throughput).toBeCloseTo(400);
+  });
+
+  it('leaves out what is served before its instances have settled, however much', () => {
+    const window = new MeasuringWindow(proposal(1), 1, 0, 500);
+    for (let at = 5; at < 500; at += 5) expect(window.add(batch(900), 20, at)).toBeNull();
+    expect(window.counts(499)).toBe(false);
+    let report: WindowReport | null = null;
+    for (let at = 510; report === null; at += 10) report = window.add(batch(10), 20, at);
+    expect(report.p95Ms).toBe(10);
+  });
+
+  it('is never shorter than a moment, and then holds more batches', () => {
+    const report = fill(new MeasuringWindow(proposal(2), 2, 0), 2, 2, 20);
+    expect(report.batches).toBeGreaterThanOrEqual((2 * limits.windowShortestMs) / 2);
+    expect(report.throughput).toBeCloseTo((1000 * 4 * 2) / 2);
   });
 
   it.each([1, 3, 7, 8])('measures the throughput of %i instances in step exactly', (instances) => {
@@ -41,7 +56,7 @@ describe('MeasuringWindow', () => {
   });
 
   it('ends as soon as the objective is certain to be missed, but not when probing', () => {
-    expect(fill(new MeasuringWindow(proposal(1), 0, 0), 1, 50, 40)).toMatchObject({ batches: 2, p95Ms: 50 });
+    expect(fill(new MeasuringWindow(proposal(1), 0, 0), 1, 50, 40)).toMatchObject({ batches: 4, p95Ms: 50 });
     expect(fill(new MeasuringWindow(proposal(1, 'probe'), 0, 0), 1, 50, 40).batches).toBe(
       limits.probeBatches,
     );

@@ -18,6 +18,7 @@ export interface ServedBatch {
 export class MeasuringWindow {
   readonly #proposal: Proposal;
   readonly #needed: number;
+  readonly #settledAt: number;
   #warmUp: number;
   #openedAt: number;
   #batches = 0;
@@ -26,26 +27,27 @@ export class MeasuringWindow {
   #over = 0;
   readonly #latencies: number[] = [];
 
-  /** `warmUp` batches are left out; the window opens when the last of them is served, or now. */
-  constructor(proposal: Proposal, warmUp: number, now: number) {
+  /** `warmUp` batches, and all until `settledAt`, are left out; the window opens with the last of them, or now. */
+  constructor(proposal: Proposal, warmUp: number, now: number, settledAt = now) {
     const { instances } = proposal.setting;
     const batches = proposal.phase === 'probe' ? limits.probeBatches : limits.windowBatches;
     this.#proposal = proposal;
     // Whole rounds of all instances: else what is under way at the end makes the throughput look lower.
     this.#needed = Math.ceil(batches / instances) * instances;
     this.#warmUp = warmUp;
+    this.#settledAt = settledAt;
     this.#openedAt = now;
   }
 
   /** False for warm-up. */
-  get counts(): boolean {
-    return this.#warmUp === 0;
+  counts(now: number): boolean {
+    return this.#warmUp === 0 && now >= this.#settledAt;
   }
 
   /** The report when this batch completed the window, else null. */
   add(batch: ServedBatch, p95LimitMs: number, now: number): WindowReport | null {
-    if (this.#warmUp > 0) {
-      this.#warmUp--;
+    if (this.#warmUp > 0 || now < this.#settledAt) {
+      this.#warmUp = Math.max(0, this.#warmUp - 1);
       this.#openedAt = now;
       return null;
     }
@@ -58,12 +60,14 @@ export class MeasuringWindow {
   }
 
   #isEnough(now: number): boolean {
-    if (this.#batches >= this.#needed) return true;
+    const elapsedMs = now - this.#openedAt;
+    if (elapsedMs < limits.windowShortestMs) return false;
     const { phase, setting } = this.#proposal;
+    if (this.#batches >= this.#needed) return this.#batches % setting.instances === 0;
     // So many over the limit that the rest of the window cannot bring its p95 below it: no need to go on.
-    if (phase !== 'probe' && this.#over > 0.05 * this.#needed) return true;
+    if (phase !== 'probe' && this.#over > 0.05 * Math.max(this.#needed, this.#batches)) return true;
     const least = Math.max(limits.windowLeastBatches, setting.instances);
-    return now - this.#openedAt >= limits.windowMs && this.#batches >= least;
+    return elapsedMs >= limits.windowMs && this.#batches >= least;
   }
 
   #report(now: number): WindowReport {

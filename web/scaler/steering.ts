@@ -2,6 +2,7 @@
  * Turns the knobs: measures windows of traffic, asks the policy after each, and brings the pool to what it says. Knows
  * no queue and no batch but their times.
  */
+import { limits } from '../../protocol/limits.ts';
 import type { Clock } from '../clock.ts';
 import type { InstancePool } from './instancePool.ts';
 import { latencyCorrection } from './latencyCorrection.ts';
@@ -36,6 +37,9 @@ export interface SteeringOptions {
 /** A batch that takes longer than this, and ten times the objective, spans a moment in which nothing ran. */
 const sleepMs = 1_000;
 
+/** No instance is made in so short a time. */
+const quickFitMs = 20;
+
 export class Steering {
   readonly #options: SteeringOptions;
   readonly #context: {
@@ -54,6 +58,8 @@ export class Steering {
   #windows = 0;
   #missedWindows = 0;
   #closed = false;
+  #fittingSince = 0;
+  #settledAt = Number.NEGATIVE_INFINITY;
   #lastAt = Number.NEGATIVE_INFINITY;
   /** Since the last window. */
   #slept = false;
@@ -72,7 +78,7 @@ export class Steering {
     this.#window = this.#newWindow(true);
     this.#fitter = new PoolFitter(pool, (succeeded) => this.#onFitted(succeeded));
     this.#endListening = pool.onChange((change) => this.#onPoolChange(change));
-    this.#fitter.fit(this.#decision.setting);
+    this.#fit();
   }
 
   get decision(): Decision {
@@ -90,7 +96,7 @@ export class Steering {
 
   /** False for a batch of an earlier era, and while instances are made or warm up. */
   counts(era: number): boolean {
-    return era === this.#era && !this.#fitter.busy && this.#window.counts;
+    return era === this.#era && !this.#fitter.busy && this.#window.counts(this.#options.clock.now());
   }
 
   get windows(): { readonly decided: number; readonly missed: number } {
@@ -139,7 +145,7 @@ export class Steering {
     if (isSame) this.#window = this.#newWindow(false);
     else this.#beginEra();
     this.#options.onDecision?.(this.#decision);
-    this.#fitter.fit(this.#decision.setting);
+    this.#fit();
     this.#options.onChange();
   }
 
@@ -151,7 +157,14 @@ export class Steering {
   #newWindow(warmsUp: boolean): MeasuringWindow {
     const { instances } = this.#decision.setting;
     const warmUp = warmsUp ? Math.min(instances, Math.max(1, this.#options.pool.size)) : 0;
-    return new MeasuringWindow(this.#decision, warmUp, this.#options.clock.now());
+    const now = this.#options.clock.now();
+    // A clock that was set back must not make that moment a distant one.
+    return new MeasuringWindow(this.#decision, warmUp, now, Math.min(this.#settledAt, now + limits.settleMs));
+  }
+
+  #fit(): void {
+    if (!this.#fitter.busy) this.#fittingSince = this.#options.clock.now();
+    this.#fitter.fit(this.#decision.setting);
   }
 
   /** The policy starts again from what runs now and from what is known. */
@@ -169,12 +182,15 @@ export class Steering {
       return;
     }
     this.#beginEra();
-    this.#fitter.fit(this.#decision.setting);
+    this.#fit();
     this.#options.onChange();
   }
 
   #onFitted(succeeded: boolean): void {
     if (this.#closed) return;
+    const now = this.#options.clock.now();
+    // Otherwise they were there already.
+    if (now - this.#fittingSince >= quickFitMs) this.#settledAt = now + limits.settleMs;
     if (!succeeded) this.#lowerLimit();
     // Until here fewer instances ran than were to be measured.
     this.#beginEra();
