@@ -3,8 +3,8 @@
  * fixed setting of a grid, and all ways to choose; a steady stream and bursts; two input sizes; a shaped link. Controls
  * come first and last. Prints tables and writes JSON.
  *
- *   npm run bench:scaler -- [--models resnet20,esrgan-slim] [--parts main,sizes,link] [--megabits 50] [--seconds 5]
- *                           [--adapt 12] [--json bench/results/scaler.json|-]
+ *   npm run bench:scaler -- [--models resnet20,esrgan-slim] [--parts main,sizes,link] [--megabits 50] [--seconds 4]
+ *                           [--adapt 14] [--json bench/results/scaler.json|-]
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -23,6 +23,7 @@ import {
   measureAll,
   measureWay,
   type Subject,
+  type WayResult,
 } from './scaler/measure.ts';
 import {
   adaptiveWays,
@@ -52,8 +53,8 @@ const { values } = parseArgs({
     models: { type: 'string', default: 'resnet20,esrgan-slim' },
     parts: { type: 'string', default: 'main,sizes,link' },
     megabits: { type: 'string', default: '50' },
-    seconds: { type: 'string', default: '5' },
-    adapt: { type: 'string', default: '12' },
+    seconds: { type: 'string', default: '4' },
+    adapt: { type: 'string', default: '14' },
     json: { type: 'string', default: fileURLToPath(new URL('./results/scaler.json', import.meta.url)) },
   },
 });
@@ -108,9 +109,9 @@ async function main(isolated: boolean): Promise<void> {
       tell(model.title);
       await inTwoTabs(model, async (subject) => {
         const objective = await findObjective(subject, options);
-        const results = [];
+        const results: WayResult[] = [];
         for (const way of [alone, ...adaptiveWays.filter(({ policy }) => policy === 'joint')])
-          results.push(await measureWay(subject, way, steady, objective.p95Ms, options));
+          results.push(...(await measureWay(subject, way, [steady], objective.p95Ms, options)));
         add({ part: 'sizes', title: model.title, objective, results });
       });
     }
@@ -146,13 +147,9 @@ async function control(site: ScalerSite, browser: Browser, url: string): Promise
     rooms.push(await openScalerRoom([{ browser, url }], `control ${name}`));
   const perSecond = async (room: ScalerRoom) => {
     const settings = { p95Ms: 1e6, maxBatch: 1, maxInstances: 1, policy: alone.policy };
-    const { items, seconds } = await room.measure(
-      given,
-      settings,
-      { kind: 'steady', count: 2, ms: 3_000 },
-      0,
-    );
-    return items / seconds;
+    const load = { kind: 'steady', count: 2, ms: 3_000 } as const;
+    const [served] = await room.measure(given, settings, [load], 0);
+    return served === undefined ? 0 : served.items / served.seconds;
   };
   const others = watchOthers();
   const [first] = rooms;
@@ -187,10 +184,12 @@ async function measureLink(site: ScalerSite, isolated: boolean, add: (part: Part
     link.setSpeed(megabits);
     const subject = { room, given, devicesPerInstance: 2 };
     const objective = await findObjective(subject, options);
-    const results = [];
+    const results: WayResult[] = [];
     const fixed = grid.filter(({ name }) => ['(1, 1)', '(1, 2)', '(1, 4)', '(4, 1)'].includes(name));
     for (const way of [...fixed, ...adaptiveWays.filter(({ policy }) => policy === 'joint')])
-      results.push(await measureWay(subject, way, { kind: 'steady', count: 32 }, objective.p95Ms, options));
+      results.push(
+        ...(await measureWay(subject, way, [{ kind: 'steady', count: 32 }], objective.p95Ms, options)),
+      );
     add({
       part: 'link',
       title: `${esrganSmall.title}, divided over both ends of a link of ${megabits} Mbit/s`,

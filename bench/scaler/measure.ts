@@ -56,17 +56,18 @@ const unbounded = 1e6;
 
 /** The objective of a subject: a multiple of what single runs take. */
 export async function findObjective(subject: Subject, options: MeasureOptions): Promise<Objective> {
-  const first = await measureWay(subject, alone, { kind: 'steady', count: 4 }, unbounded, options);
+  const [first] = await measureWay(subject, alone, [{ kind: 'steady', count: 4 }], unbounded, options);
+  if (first === undefined) throw new Error('Nothing was measured.');
   return { aloneP95Ms: first.p95Ms, p95Ms: Math.ceil(objectiveFactor * first.p50Ms) };
 }
 
 export async function measureWay(
   { room, given, devicesPerInstance }: Subject,
   { name, policy, adapts }: Way,
-  load: Omit<Load, 'ms'>,
+  loads: readonly Omit<Load, 'ms'>[],
   p95Ms: number,
   { seconds, adaptSeconds, tell }: MeasureOptions,
-): Promise<WayResult> {
+): Promise<WayResult[]> {
   const settings: ScalerSettings = {
     p95Ms,
     maxBatch,
@@ -75,30 +76,37 @@ export async function measureWay(
     ...(devicesPerInstance === null ? {} : { devicesPerInstance }),
   };
   const adaptMs = adapts ? adaptSeconds * 1000 : 0;
-  const measured = await room.measure(given, settings, { ...load, ms: seconds * 1000 }, adaptMs);
-  const result = figuresOf(name, load.kind, measured, p95Ms);
-  tell(
-    `  ${name}, ${load.kind}: batch ${result.batch}, ${result.instances} instances; ${result.within} of ${result.throughput} a second within ${p95Ms} ms, p95 ${result.p95Ms} ms`,
-  );
-  return result;
+  const timed = loads.map((load) => ({ ...load, ms: seconds * 1000 }));
+  const measured = await room.measure(given, settings, timed, adaptMs);
+  return measured.map((served, i) => {
+    const result = figuresOf(name, loads[i]?.kind ?? 'steady', served, p95Ms);
+    const { load, batch, instances, within, throughput } = result;
+    tell(
+      `  ${name}, ${load}: batch ${batch}, ${instances} instances; ${within} of ${throughput} a second within ${p95Ms} ms, p95 ${result.p95Ms} ms`,
+    );
+    return result;
+  });
 }
 
-/** Every way under a steady stream, then under bursts the adaptive ones, (1, 1) and the best fixed one. */
+/** Every fixed setting under a steady stream; under bursts too (1, 1), the best fixed one, and all that adapt. */
 export async function measureAll(
   subject: Subject,
   loads: { readonly steady: Omit<Load, 'ms'>; readonly burst: Omit<Load, 'ms'> },
   p95Ms: number,
   options: MeasureOptions,
 ): Promise<WayResult[]> {
+  const { steady, burst } = loads;
+  const both = [steady, burst];
   const results: WayResult[] = [];
-  const add = async (way: Way, load: Omit<Load, 'ms'>) => {
-    results.push(await measureWay(subject, way, load, p95Ms, options));
+  const add = async (way: Way, some: readonly Omit<Load, 'ms'>[]) => {
+    results.push(...(await measureWay(subject, way, some, p95Ms, options)));
   };
-  for (const way of grid) await add(way, loads.steady);
-  const bestFixed = results.reduce((a, b) => (a.within >= b.within ? a : b)).way;
-  for (const way of adaptiveWays) await add(way, loads.steady);
-  for (const way of grid) if (way.name === alone.name || way.name === bestFixed) await add(way, loads.burst);
-  for (const way of adaptiveWays) await add(way, loads.burst);
+  for (const way of grid) await add(way, way.name === alone.name ? both : [steady]);
+  const best = results
+    .filter(({ load }) => load === 'steady')
+    .reduce((a, b) => (a.within >= b.within ? a : b));
+  for (const way of grid) if (way.name === best.way && way.name !== alone.name) await add(way, [burst]);
+  for (const way of adaptiveWays) await add(way, both);
   return results;
 }
 

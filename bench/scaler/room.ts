@@ -3,8 +3,16 @@ import type { Browser, Page } from '@playwright/test';
 import type { Load, PlanCase, ScalerSettings, Served } from '../page/manyRuns.ts';
 
 export interface ScalerRoom {
-  /** Serves after it has loaded, found its instances and, where it looks for a setting, had the time for it. */
-  measure(given: PlanCase, settings: ScalerSettings, load: Load, adaptMs: number): Promise<Measured>;
+  /**
+   * Serves one load after the other, once it has loaded, found its instances and, where it looks for a setting, had the
+   * time for it.
+   */
+  measure(
+    given: PlanCase,
+    settings: ScalerSettings,
+    loads: readonly Load[],
+    adaptMs: number,
+  ): Promise<Measured[]>;
   close(): Promise<void>;
 }
 
@@ -31,17 +39,19 @@ export async function openScalerRoom(
   }
   const [host] = pages;
   if (host === undefined) throw new Error('A room needs one tab at least.');
-  const count = pages.length;
-  await host.waitForFunction((wanted) => window.scalerPage.devices() === wanted, count, { timeout: 60_000 });
+  await host.waitForFunction((wanted) => window.scalerPage.devices() === wanted, pages.length, {
+    timeout: 60_000,
+  });
   const browsers = [...new Set(places.map(({ browser }) => browser))];
   const serve = (load: Load) => host.evaluate((wanted) => window.scalerPage.serve(wanted), load);
   return {
-    async measure(given, settings, load, adaptMs) {
+    async measure(given, settings, loads, adaptMs) {
       await host.evaluate(([plan, wishes]) => window.scalerPage.load(plan, wishes), [
         given,
         settings,
       ] as const);
-      if (adaptMs > 0) await serve({ kind: 'steady', count: load.count, ms: adaptMs });
+      const count = loads[0]?.count ?? 1;
+      if (adaptMs > 0) await serve({ kind: 'steady', count, ms: adaptMs });
       await host.waitForFunction(
         () => {
           const [there, wanted] = window.scalerPage.instances();
@@ -50,11 +60,15 @@ export async function openScalerRoom(
         null,
         { timeout: 60_000 },
       );
-      await serve({ kind: 'steady', count: load.count, ms: settleMs });
-      const before = await cpuSeconds(browsers);
-      const served = await serve(load);
-      const after = await cpuSeconds(browsers);
-      return { ...served, cpuSeconds: before === null || after === null ? null : after - before };
+      await serve({ kind: 'steady', count, ms: settleMs });
+      const measured: Measured[] = [];
+      for (const load of loads) {
+        const before = await cpuSeconds(browsers);
+        const served = await serve(load);
+        const after = await cpuSeconds(browsers);
+        measured.push({ ...served, cpuSeconds: before === null || after === null ? null : after - before });
+      }
+      return measured;
     },
     async close() {
       for (const page of pages) await page.close();

@@ -42,10 +42,15 @@ export async function serveScalerSite(host: string): Promise<ScalerSite> {
   });
   const server = await createSignalingServer({ host, mounts: { '/page': page, '/': data } });
   const backend = await createHeapBackend({ threads: 1 });
+  const compiled = new Map<string, Promise<PlanCase>>();
   return {
     port: server.port,
     pagePath: '/page/bench/page/scaler.html',
-    compile: (model) => compilePlan(model, data, backend),
+    compile(model) {
+      const known = compiled.get(model.id) ?? compilePlan(model, data, backend);
+      compiled.set(model.id, known);
+      return known;
+    },
     async close() {
       await server.close();
       await rm(folder, { recursive: true });
