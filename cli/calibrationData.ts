@@ -8,7 +8,7 @@ import { cifar10Input, loadCifar10 } from '../eval/cifar10.ts';
 import { openPictureFolder, type Part, wholeFolder } from '../eval/pictureFolder.ts';
 import { type PreparationName, preparationNames, preparations } from '../eval/preparations.ts';
 import type { Dimension, Model } from '../graph/graph.ts';
-import { float32Tensor, float32View } from '../graph/tensor.ts';
+import { float32Tensor, float32View, readIntegers } from '../graph/tensor.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import { readNpy } from '../protocol/npy.ts';
 import { readBytes } from './files.ts';
@@ -23,12 +23,15 @@ export interface CalibrationOptions {
   readonly prepare?: PreparationName | undefined;
   /** Of inputs that the model leaves open. */
   readonly shapes?: Readonly<Record<string, readonly number[]>>;
+  /** A .npy file with the class of each sample; CIFAR-10's are known. */
+  readonly labels?: string | undefined;
 }
 
 /** What is read: samples of one shape, from the first again at every call. */
 interface Samples {
   readonly count: number;
   readonly shape: readonly number[];
+  readonly labels?: ArrayLike<number>;
   read(): AsyncIterable<Float32Array> | Iterable<Float32Array>;
 }
 
@@ -62,12 +65,12 @@ export async function calibrationData(
       `${source} holds no sample; calibration needs at least one, and some hundreds to be of use.`,
     );
   }
+  const labels = options.labels === undefined ? samples.labels : await labelsFile(options.labels, count);
   const size = shape.reduce((product, dim) => product * dim, 1);
-  const perBatch = openBatch(input.shape?.[0])
-    ? Math.max(1, Math.min(batchSamples, Math.floor(batchElements / Math.max(1, size))))
-    : 1;
+  const perBatch = Math.max(1, Math.min(batchSamples, Math.floor(batchElements / Math.max(1, size))));
   return {
     samples: count,
+    ...(labels === undefined ? {} : { labels }),
     async *batches() {
       let held: Float32Array[] = [];
       const batch = () => ({ [input.name]: float32Tensor([held.length, ...shape], joined(held, size)) });
@@ -80,11 +83,6 @@ export async function calibrationData(
       if (held.length > 0) yield batch();
     },
   };
-}
-
-/** A fixed batch of 1 is opened by the compiler where it can be, but not where the model computes with it. */
-function openBatch(dim: Dimension | undefined): boolean {
-  return typeof dim !== 'number';
 }
 
 function joined(samples: readonly Float32Array[], size: number): Float32Array {
@@ -148,6 +146,7 @@ async function cifarPictures(): Promise<Samples> {
   const pictures = await loadCifar10('train', cifarSamples);
   return {
     count: cifarSamples,
+    labels: pictures.labels,
     shape: [3, 32, 32],
     *read() {
       for (let i = 0; i < cifarSamples; i++) yield cifar10Input(pictures, i, 1);
@@ -173,4 +172,15 @@ async function arrayFile(path: string): Promise<Samples> {
       for (let i = 0; i < count; i++) yield values.subarray(i * size, (i + 1) * size);
     },
   };
+}
+
+/** Throws CALIBRATION_INVALID where there is not one for each sample. */
+async function labelsFile(path: string, count: number): Promise<ArrayLike<number>> {
+  const array = readNpy(await readBytes(path), path);
+  const labels = array.dataType === 'float32' ? float32View(array) : readIntegers(array);
+  if (labels.length === count) return labels;
+  throw new StarlingError(
+    'CALIBRATION_INVALID',
+    `${path} is expected to hold a label for each of the ${count} samples, got ${labels.length}.`,
+  );
 }

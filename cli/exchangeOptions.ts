@@ -19,6 +19,8 @@ export const exchangeArguments = {
   calibrate: { type: 'string' },
   normalise: { type: 'string' },
   keep: { type: 'string' },
+  sweep: { type: 'string' },
+  labels: { type: 'string' },
   bytes: { type: 'string' },
   rounds: { type: 'string' },
   within: { type: 'string' },
@@ -33,6 +35,9 @@ export interface ExchangeValues {
   /** How the pictures of a calibration folder become inputs. */
   readonly normalise?: string | undefined;
   readonly keep?: string | undefined;
+  readonly sweep?: string | undefined;
+  /** A .npy file with the class of each sample. */
+  readonly labels?: string | undefined;
   readonly bytes?: string | undefined;
   readonly rounds?: string | undefined;
   readonly within?: string | undefined;
@@ -57,7 +62,7 @@ export async function parseExchange(
   const wire = parseWire(values.wire, values['wire-scale']);
   const capacities = values.capacity === undefined ? undefined : parseCapacities(values.capacity, numShards);
   const sparsity = values.sparsity === undefined ? undefined : parseSparsity(values.sparsity);
-  const thin = Object.keys(budget).length > 0 || sparsity !== undefined;
+  const thin = Object.keys(budget).length > 0 || sparsity !== undefined || values.sweep !== undefined;
   if (values.calibrate === undefined) {
     if (thin) throw missing('A thinned exchange', 'sample inputs (--calibrate)');
     if (wire.type === 'uint8') throw missing('A wire type of uint8', 'sample inputs (--calibrate)');
@@ -82,6 +87,7 @@ export async function parseExchange(
               ? undefined
               : oneOf(preparationNames, values.normalise, '--normalise'),
           shapes,
+          labels: values.labels,
         });
   return (progress) => ({
     wire: { ...wire, ...(calibration === undefined ? {} : { calibration }) },

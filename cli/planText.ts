@@ -1,5 +1,6 @@
 /** A plan as text for people: what goes in and out, what each shard does, what crosses between them and what is not divided. */
 import type { PlanFile, PlanReport } from '../protocol/plan.ts';
+import { sparseTable } from './sparseText.ts';
 import { formatCount, formatTable } from './table.ts';
 
 export function planText(plan: PlanFile): string {
@@ -17,6 +18,9 @@ export function planText(plan: PlanFile): string {
     `One shard on each device: ${report.rounds} rounds, ${formatCount(report.exchangedBytes)}B exchanged.`,
     ...exchangesTable(report),
     ...scatteredZeros(plan),
+    ...(plan.sparse === undefined
+      ? []
+      : ['', 'Thinned, on inputs that nothing was fitted to:', sparseTable([plan])]),
     ...predictions(plan),
     ...replicatedTable(report),
   ].join('\n');

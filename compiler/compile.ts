@@ -20,6 +20,7 @@ import type { Division } from '../runtime/lower/program.ts';
 import { localLink, referenceDevice } from '../runtime/predict/costModel.ts';
 import type { RoomCost } from '../runtime/predict/simulate.ts';
 import type { Calibration } from './calibrate/calibration.ts';
+import { oneByOne } from './calibrate/oneByOne.ts';
 import { pixelCalibration } from './calibrate/pixelCalibration.ts';
 import { cheapChannels } from './divide/cheapChannels.ts';
 import { type ChosenDivision, chooseDivision } from './divide/chooseDivision.ts';
@@ -27,16 +28,16 @@ import { divideByChannels } from './divide/divideChannels.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
 import { divideByLayers } from './divide/divideLayers.ts';
 import { divideByRows } from './divide/divideRows.ts';
+import { sparseReport } from './measure/sparseReport.ts';
 import { normaliseModel } from './normalise/normaliseModel.ts';
 import { pixelEnds } from './pixels.ts';
 import { emitPlan, type PlanFiles } from './plan/emitPlan.ts';
 import { receptiveRadius } from './plan/receptiveRadius.ts';
-import type { Budget } from './select/budget.ts';
-import { sparsify } from './sparsify.ts';
-import type { SparsifyStep } from './sparsifySettings.ts';
+import { type SparseOptions, type ThinnedModel, thinnedModel } from './thinnedModel.ts';
 import { narrowWires } from './wire/narrowWires.ts';
 
 export type { CompileStep, DivisionAxis, ScaleChoice, WireChoice } from '../protocol/compileChoices.ts';
+export type { SparseOptions } from './thinnedModel.ts';
 
 export interface CompileOptions {
   readonly name: string;
@@ -69,16 +70,6 @@ export interface WireOptions {
   readonly calibration?: Calibration;
 }
 
-export interface SparseOptions {
-  readonly calibration: Calibration;
-  readonly budget: Budget;
-  /** Shares of the shards, such as [3, 1]; equal without it. */
-  readonly capacities?: readonly number[];
-  /** Share of the multiply-accumulates that are pruned; see SparsifySettings. */
-  readonly sparsity?: number;
-  readonly onProgress?: (step: SparsifyStep, done: number, total: number) => void;
-}
-
 interface DivideOptions {
   readonly numShards: number;
   readonly openBatch: boolean;
@@ -106,7 +97,11 @@ const dividers: { readonly [Axis in DivisionAxis]: (graph: Graph, options: Divid
 /** Largest batch of a plan whose batch axis is open. */
 const openMaxBatch = 128;
 
-type DividedModel = Omit<Divided, 'graph'> & { readonly model: Model };
+type DividedModel = Omit<Divided, 'graph'> & {
+  readonly model: Model;
+  /** Where the exchange was thinned: what the report needs. */
+  readonly thinned?: ThinnedModel['thinned'];
+};
 
 function withGraph(model: Model, { graph, ...divided }: Divided): DividedModel {
   return { ...divided, model: { ...model, graph } };
@@ -126,40 +121,6 @@ function givenDivision(model: Model, division: Division): DividedModel {
   );
 }
 
-/** Throws BUDGET_INVALID and CALIBRATION_INVALID. */
-async function thinned(
-  model: Model,
-  { calibration, budget, capacities, sparsity, onProgress }: SparseOptions,
-  {
-    axis,
-    backend,
-    wire,
-    numShards,
-    openBatch,
-  }: DivideOptions & Pick<CompileOptions, 'axis' | 'backend' | 'wire'>,
-): Promise<DividedModel> {
-  if (axis !== 'channels') {
-    throw new StarlingError(
-      'BUDGET_INVALID',
-      `Only an exchange of channels can be thinned, got --axis ${axis}; use --axis channels.`,
-    );
-  }
-  const settings = { numShards, calibration, backend, openBatch };
-  const sparse = await sparsify(model, budget, {
-    ...settings,
-    ...(capacities === undefined ? {} : { capacities }),
-    ...(sparsity === undefined ? {} : { sparsity }),
-    ...(wire === undefined ? {} : { wire: wire.type }),
-    ...(onProgress === undefined ? {} : { onProgress }),
-  });
-  const { sentFeatures, denseFeatures, rounds } = sparse.report;
-  return {
-    model: sparse.model,
-    division: sparse.division,
-    reason: `${sentFeatures} of ${denseFeatures} features are sent, in ${rounds} rounds.`,
-  };
-}
-
 /** Throws StarlingError: MODEL_UNREADABLE, MODEL_UNSUPPORTED, SHAPE_OPEN, GRAPH_INVALID, SESSION_FAILED. */
 export async function compileModel(bytes: Uint8Array, options: CompileOptions): Promise<PlanFiles> {
   const { backend, numShards, axis, shapes = {}, external, pixels, wire, onStep = () => {} } = options;
@@ -169,10 +130,12 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
   const normalised = await normaliseModel(original, { backend, shapes });
   const { batchOpen } = normalised;
   const pictured = pixels === undefined ? normalised.model : pixelEnds(normalised.model, pixels);
-  const calibrated = <T extends { readonly calibration?: Calibration }>(given: T): T =>
-    given.calibration === undefined || pixels?.input === undefined
-      ? given
-      : { ...given, calibration: pixelCalibration(given.calibration, pictured, pixels.input) };
+  const calibrated = <T extends { readonly calibration?: Calibration }>(given: T): T => {
+    if (given.calibration === undefined) return given;
+    const batches = batchOpen ? given.calibration : oneByOne(given.calibration);
+    if (pixels?.input === undefined) return { ...given, calibration: batches };
+    return { ...given, calibration: pixelCalibration(batches, pictured, pixels.input) };
+  };
   onStep('divide');
   const divideOptions = {
     numShards,
@@ -180,15 +143,15 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     sums: (wire?.type ?? 'float32') === 'float32',
     cost: { devices: [referenceDevice], link: localLink, host: 0, ...options.cost },
   };
-  const divided =
+  const divided: DividedModel =
     options.division !== undefined
       ? givenDivision(pictured, options.division)
       : options.sparse === undefined
         ? withGraph(pictured, dividers[axis](pictured.graph, divideOptions))
-        : await thinned(pictured, calibrated(options.sparse), {
+        : await thinnedModel(pictured, calibrated(options.sparse), {
             axis,
             backend,
-            ...(wire === undefined ? {} : { wire }),
+            ...(wire === undefined ? {} : { wire: wire.type }),
             ...divideOptions,
           });
   const { heldWhole, predictedMs, reason } = divided;
@@ -202,6 +165,16 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     division,
     Array.from({ length: numShards }, (_, shard) => [shard]),
   );
+  const measured = divided.thinned && {
+    sparse: await sparseReport({
+      ...divided.thinned,
+      original: pictured,
+      model,
+      division,
+      openBatch: batchOpen,
+      backend,
+    }),
+  };
   onStep('emit');
   const radius = receptiveRadius(pictured.graph);
   return emitPlan({
@@ -212,6 +185,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     ...(heldWhole === undefined ? {} : { heldWhole }),
     onePerDevice,
     maxBatch: batchOpen ? openMaxBatch : 1,
+    ...measured,
     ...(predictedMs === undefined ? {} : { predictedMs }),
     metadata: {
       axis,

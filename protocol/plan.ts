@@ -70,6 +70,26 @@ const report = v.object({
   replicated: v.array(v.object({ node: name, opType: name, macs: count, reason: v.string() })),
 });
 
+/** Of a thinned exchange. */
+const sparseReport = v.object({
+  sentFeatures: count,
+  denseFeatures: count,
+  /** The same shards with nothing thinned. */
+  dense: v.pick(report, ['macsPerShard', 'weightBytesPerShard', 'rounds', 'exchangedBytes']),
+  /** On inputs that nothing was fitted to; absent where there were too few to hold any out. */
+  heldOut: v.optional(
+    v.object({
+      samples: count,
+      /** Share of samples that are decided as the model decides; 1 where the outputs are no scores. */
+      agreement: v.number(),
+      largestError: v.number(),
+      relativeRms: v.number(),
+      accuracy: v.optional(v.number()),
+      originalAccuracy: v.optional(v.number()),
+    }),
+  ),
+});
+
 export const planSchema = v.object({
   format: v.literal(planFormat),
   version: v.literal(planVersion),
@@ -98,12 +118,14 @@ export const planSchema = v.object({
   /** Devices make what they send before the rest. */
   sendFirst: v.boolean(),
   report,
+  sparse: v.optional(sparseReport),
   /** Predicted milliseconds of a run for divisions that were compared; empty where nothing was. */
   predictedMs: v.record(v.string(), v.number()),
   metadata: v.record(v.string(), v.string()),
 });
 
 export type PlanFile = v.InferOutput<typeof planSchema>;
+export type SparseReport = v.InferOutput<typeof sparseReport>;
 export type PlanReport = v.InferOutput<typeof report>;
 
 /** Throws PLAN_UNREADABLE or PLAN_VERSION. */

@@ -1,6 +1,11 @@
 /** `starling compile`: an ONNX model to a plan for some number of shards. */
 import { basename, join } from 'node:path';
-import { type CompileStep, compileModel, type DivisionAxis } from '../../compiler/compile.ts';
+import {
+  type CompileOptions,
+  type CompileStep,
+  compileModel,
+  type DivisionAxis,
+} from '../../compiler/compile.ts';
 import { loadModel } from '../../graph/load.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -14,6 +19,7 @@ import { parseDevices, parseLink } from '../linkOption.ts';
 import { parsePixels, pixelArguments } from '../pixelOption.ts';
 import { planText } from '../planText.ts';
 import { createProgress } from '../progress.ts';
+import { parseSweep, sweep } from '../sweep.ts';
 
 const axes: readonly string[] = ['channels', 'rows', 'auto', 'layers'] satisfies readonly DivisionAxis[];
 
@@ -50,7 +56,7 @@ export const compile: Command = {
   name: 'compile',
   summary: 'Divide an ONNX model into shards: writes a plan.',
   usage:
-    'MODEL --shards N|--division division.json --out DIR [--axis channels|rows|auto|layers] [--link 20mbit,3ms] [--devices 1,1] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--keep 0.2] [--bytes B] [--rounds M] [--within 40ms] [--capacity 3,1] [--sparsity 0.75] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
+    'MODEL --shards N|--division division.json --out DIR [--axis channels|rows|auto|layers] [--link 20mbit,3ms] [--devices 1,1] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--labels FILE.npy] [--keep 0.2] [--sweep 0,0.05,0.1,0.2,0.4,1] [--bytes B] [--rounds M] [--within 40ms] [--capacity 3,1] [--sparsity 0.75] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
   async run(args, terminal) {
     const { values, positionals } = parseArguments(
       args,
@@ -79,7 +85,7 @@ export const compile: Command = {
     const link = values.link === undefined ? localLink : parseLink(values.link);
     const load = () => loadModel(bytes, siblingReader(path));
     const exchange = await parseExchange(values, numShards, link, load, shapes);
-    const { plan, files } = await compileModel(bytes, {
+    const options: CompileOptions = {
       name: values.name ?? basename(path, '.onnx'),
       numShards,
       axis: parseAxis(values.axis),
@@ -95,7 +101,14 @@ export const compile: Command = {
       // Calibration is many inferences; without it WASM starts sooner.
       backend: await chooseBackend(values.calibrate === undefined ? 'wasm' : values.backend),
       onStep: (step) => progress.update(steps.indexOf(step) + 1, steps.length, step),
-    });
+    };
+    if (values.sweep !== undefined) {
+      const table = await sweep(bytes, options, parseSweep(values.sweep), out);
+      progress.end();
+      terminal.print(table);
+      return 0;
+    }
+    const { plan, files } = await compileModel(bytes, options);
     for (const [name, content] of files) await writeBytes(join(out, name), content);
     progress.end();
     terminal.print(planText(plan));

@@ -4,6 +4,8 @@ import type { Batch } from './prefix.ts';
 
 export interface Calibration {
   readonly samples: number;
+  /** Class of each sample, where they are known: for reports alone. */
+  readonly labels?: ArrayLike<number>;
   /** From the first sample again at every call; each batch holds one or more samples along the first axis. */
   batches(): AsyncIterable<Batch> | Iterable<Batch>;
 }

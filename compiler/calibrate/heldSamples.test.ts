@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { float32Tensor, float32View } from '../../graph/tensor.ts';
 import { batchSize, type Calibration } from './calibration.ts';
 import { heldSamples } from './heldSamples.ts';
+import { oneByOne } from './oneByOne.ts';
 import type { Batch } from './prefix.ts';
 
 /** Sample i holds [i, -i], in batches of 7. */
@@ -42,6 +43,14 @@ test.each([
     expect(number).toBeGreaterThanOrEqual(Math.floor((i * samples) / count));
     expect(number).toBeLessThan(Math.ceil(((i + 1) * samples) / count));
   }
+});
+
+test('one by one, every sample in order', async () => {
+  const batches = await read(oneByOne(numbered(16)));
+  expect(batches.map(batchSize)).toEqual(Array.from({ length: 16 }, () => 1));
+  expect(batches.map(({ x }) => (x === undefined ? 0 : float32View(x)[0]))).toEqual(
+    Array.from({ length: 16 }, (_, i) => i),
+  );
 });
 
 test('a model that takes one sample at a time gets them one by one; all samples are not copied', async () => {

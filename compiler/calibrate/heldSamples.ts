@@ -35,7 +35,8 @@ function mapped(batch: Batch, change: (tensor: Tensor, name: string) => Tensor):
   return Object.fromEntries(Object.entries(batch).map(([name, tensor]) => [name, change(tensor, name)]));
 }
 
-function sampleAt(batch: Batch, index: number): Batch {
+/** One sample of a batch, as a batch of its own. */
+export function sampleAt(batch: Batch, index: number): Batch {
   return mapped(batch, ({ dataType, dims, data }) => {
     const bytes = data.byteLength / (dims[0] ?? 1);
     return { dataType, dims: [1, ...dims.slice(1)], data: data.slice(index * bytes, (index + 1) * bytes) };

@@ -14,7 +14,7 @@ export function pixelCalibration(
     graph.inputs.filter(({ dataType }) => dataType === 'uint8').map(({ name }) => name),
   );
   return {
-    samples: calibration.samples,
+    ...calibration,
     async *batches() {
       for await (const batch of calibration.batches()) {
         const entries = Object.entries(batch).map(([name, tensor]) => [

@@ -4,7 +4,13 @@ import type { Graph, Model } from '../../graph/graph.ts';
 import type { Ranges } from '../../graph/ranges.ts';
 import { saveModel } from '../../graph/save.ts';
 import { StarlingError } from '../../protocol/errors.ts';
-import { type PlanFile, planFormat, planVersion, unlistedNames } from '../../protocol/plan.ts';
+import {
+  type PlanFile,
+  planFormat,
+  planVersion,
+  type SparseReport,
+  unlistedNames,
+} from '../../protocol/plan.ts';
 import { sha256Hex } from '../../protocol/sha256.ts';
 import type { Division, RoomProgram } from '../../runtime/lower/program.ts';
 import { flattenRanges } from '../../runtime/plan.ts';
@@ -23,6 +29,7 @@ export interface EmitInput {
   /** Lowered with one shard on each device. */
   readonly onePerDevice: RoomProgram;
   readonly maxBatch: number;
+  readonly sparse?: SparseReport;
   readonly predictedMs?: Readonly<Record<string, number>>;
   readonly metadata: Readonly<Record<string, string>>;
 }
@@ -61,6 +68,7 @@ export function emitPlan(input: EmitInput): PlanFiles {
     ...flattenDivision(division),
     sendFirst: division.sendFirst === true,
     report: describePlan({ graph: model.graph, division, heldWhole }, onePerDevice),
+    ...(input.sparse === undefined ? {} : { sparse: input.sparse }),
     predictedMs: { ...input.predictedMs },
     metadata: { ...input.metadata, ...(zeros === 0 ? {} : { scatteredZeros: `${zeros} of ${all}` }) },
   };

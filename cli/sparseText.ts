@@ -1,0 +1,63 @@
+/** What a thinned plan costs and how it answers, against the dense one, as text; one plan or several as a table. */
+import type { PlanFile } from '../protocol/plan.ts';
+import { formatCount, formatTable } from './table.ts';
+
+const head = [
+  'kept',
+  'of features',
+  'bytes',
+  'rounds',
+  'MACs, largest shard',
+  'weight bytes, largest shard',
+  'agreement',
+  'largest error',
+  'accuracy',
+];
+
+/** The dense division's costs first. */
+export function sparseTable(plans: readonly PlanFile[]): string {
+  const dense = plans.find(({ sparse }) => sparse !== undefined)?.sparse;
+  if (dense === undefined) return '';
+  const { originalAccuracy } = dense.heldOut ?? {};
+  const { rounds, exchangedBytes, macsPerShard, weightBytesPerShard } = dense.dense;
+  const costs = (bytes: number, count: number, macs: readonly number[], weights: readonly number[]) => [
+    formatCount(bytes),
+    String(count),
+    formatCount(Math.max(...macs)),
+    formatCount(Math.max(...weights)),
+  ];
+  return formatTable([
+    head,
+    [
+      'dense',
+      String(dense.denseFeatures),
+      ...costs(exchangedBytes, rounds, macsPerShard, weightBytesPerShard),
+      '',
+      '',
+      originalAccuracy === undefined ? '' : percent(originalAccuracy),
+    ],
+    ...plans.map(({ sparse, report }) => [
+      keptRatio(sparse).toFixed(3),
+      String(sparse?.sentFeatures ?? ''),
+      ...costs(report.exchangedBytes, report.rounds, report.macsPerShard, report.weightBytesPerShard),
+      ...answers(sparse?.heldOut),
+    ]),
+  ]);
+}
+
+export function keptRatio(sparse: PlanFile['sparse']): number {
+  return sparse === undefined || sparse.denseFeatures === 0 ? 1 : sparse.sentFeatures / sparse.denseFeatures;
+}
+
+function answers(heldOut: NonNullable<PlanFile['sparse']>['heldOut']): string[] {
+  if (heldOut === undefined) return ['', '', ''];
+  return [
+    percent(heldOut.agreement),
+    heldOut.largestError.toPrecision(3),
+    heldOut.accuracy === undefined ? '' : percent(heldOut.accuracy),
+  ];
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
