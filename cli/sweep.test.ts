@@ -27,7 +27,10 @@ test('compile --sweep: plans, table, JSON and a picture; labels give accuracy', 
     const { pictures: array } = batch;
     const scores = (await prefix.run(batch)).get('logits')?.data ?? new Float32Array(0);
     if (array === undefined) continue;
-    await writeFile(join(folder, 'inputs.npy'), writeNpy(array));
+    await writeFile(
+      join(folder, 'inputs.npy'),
+      writeNpy({ dataType: 'float32', dims: array.dims, data: array.data }),
+    );
     // What the model itself decides: its accuracy is then 1, and that of a plan its agreement.
     const labels = Int32Array.from({ length: 300 }, (_, i) => {
       const row = [...scores.subarray(i * 5, (i + 1) * 5)];
