@@ -1,20 +1,30 @@
-/** Finds out by trying whether a normalised graph, made for one sample, also runs a batch of two. */
+/**
+ * Finds out whether a normalised graph, made for one sample, also runs a batch: from the graph where it says so, else by
+ * trying two samples.
+ */
 import type { Graph, Model, ValueInfo } from '../../graph/graph.ts';
 import { saveModel } from '../../graph/save.ts';
 import { float32View, type Tensor } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Backend } from '../../runtime/backend.ts';
+import { isBatchwise } from './batchwise.ts';
 import { profileFeeds } from './profileFeeds.ts';
 
 /** Largest difference between a sample in a batch and alone, relative to the largest output. */
 const tolerance = 1e-4;
 
-/** True where two samples in one batch give what each gives alone. */
+/** True where every sample of a batch gives what it gives alone. */
 export async function isBatchOpen(model: Model, backend: Backend): Promise<boolean> {
+  const { inputs, outputs } = model.graph;
+  const [batch] = inputs[0]?.shape ?? [];
+  const alike = [...inputs, ...outputs].every(({ shape }) => shape?.[0] === batch);
+  if (typeof batch !== 'number' || !alike) return false;
+  return isBatchwise(model.graph) || triesBatch(model, backend);
+}
+
+/** Runs two samples in one batch, and each alone. */
+export async function triesBatch(model: Model, backend: Backend): Promise<boolean> {
   const { graph } = model;
-  const ends = [...graph.inputs, ...graph.outputs];
-  const [batch] = graph.inputs[0]?.shape ?? [];
-  if (typeof batch !== 'number' || ends.some(({ shape }) => shape?.[0] !== batch)) return false;
   const [first, second] = [profileFeeds(graph.inputs, 1), profileFeeds(graph.inputs, 2)];
   const both = new Map(
     [...first].map(([name, tensor]) => [name, joined(tensor, second.get(name) ?? tensor)]),

@@ -1,0 +1,119 @@
+/**
+ * Shows from the graph alone that its first axis is a batch: every operator treats each index of it apart. Says nothing
+ * against a graph for which it finds no such reason: that one has to be tried (batchOpen.ts).
+ */
+import { type Graph, intAttribute, intsAttribute } from '../../graph/graph.ts';
+import { shapedValues, viewNode } from '../../graph/nodeView.ts';
+import { elementwise } from '../../graph/ops/elementwise.ts';
+import { type NodeView, positiveAxis } from '../../graph/ops/rule.ts';
+import { operatorRules } from '../../graph/ops/rules.ts';
+import { elementCount, float32View, readIntegers } from '../../graph/tensor.ts';
+
+interface BatchedNode {
+  readonly view: NodeView;
+  readonly rank: number;
+  /** Whether an input has the batch as its first axis; the others are the same for every sample. */
+  carries(input: number): boolean;
+}
+
+/** Whether the output's first axis is the batch, given that some input's is. */
+type Check = (node: BatchedNode) => boolean;
+
+const onlyFirst: Check = ({ view, carries }) => view.node.inputs.every((_, i) => carries(i) === (i === 0));
+
+/** The attribute `axis` names another axis than the first. */
+const otherAxis =
+  (fallback: number): Check =>
+  ({ view, rank }) =>
+    positiveAxis(intAttribute(view.node, 'axis', fallback), rank) > 0;
+
+function integers(view: NodeView, input: number): readonly number[] | undefined {
+  const tensor = (view.node.inputs[input] ?? '') === '' ? undefined : view.constant(input);
+  return tensor === undefined ? undefined : readIntegers(tensor);
+}
+
+/** Axes listed by an attribute or by a constant input are others than the first; all of them where none are listed. */
+function otherAxes(view: NodeView, input: number): boolean {
+  const rank = view.inputShape(0).length;
+  const axes = intsAttribute(view.node, 'axes') ?? integers(view, input);
+  return axes !== undefined && axes.length > 0 && axes.every((axis) => positiveAxis(axis, rank) > 0);
+}
+
+/** What is the same for every sample is broadcast along the batch, or has no such axis. */
+const broadcasts: Check = ({ view, carries }) =>
+  view.node.inputs.every((name, i) => {
+    const shape = view.inputShape(i);
+    const aligned = shape.length === view.outputShape.length;
+    return name === '' || (carries(i) ? aligned : !aligned || shape[0] === 1);
+  });
+
+const reduces: Check = (node) => onlyFirst(node) && otherAxes(node.view, 1);
+const along =
+  (fallback: number): Check =>
+  (node) =>
+    onlyFirst(node) && otherAxis(fallback)(node);
+
+const matMul: Check = ({ view, carries }) => {
+  const [a, b] = [view.inputShape(0).length, view.inputShape(1).length];
+  if (carries(0) && carries(1)) return a === b && a > 2;
+  return carries(0) && a >= 2 && (b <= 2 || (b <= a && (b < a || view.inputShape(1)[0] === 1)));
+};
+
+const checks: Readonly<Record<string, Check>> = {
+  ...Object.fromEntries(
+    ['Conv', 'ConvTranspose', 'MaxPool', 'AveragePool', 'LpPool', 'GlobalAveragePool', 'GlobalMaxPool', 'GlobalLpPool',
+      'BatchNormalization', 'InstanceNormalization', 'LRN', 'DepthToSpace', 'SpaceToDepth', 
+      'QLinearConv', 'ConvInteger'].map((name) => [name, onlyFirst]),
+  ),
+  ...Object.fromEntries(
+    ['ReduceMean', 'ReduceSum', 'ReduceMax', 'ReduceMin', 'ReduceProd', 'ReduceL1', 'ReduceL2', 'ReduceLogSum',
+      'ReduceLogSumExp', 'ReduceSumSquare', 'Squeeze', 'Unsqueeze'].map((name) => [name, reduces]),
+  ),
+  ...Object.fromEntries(['Softmax', 'LogSoftmax', 'Hardmax', 'LayerNormalization', 'LpNormalization'].map((name) => [name, along(-1)])),
+  DequantizeLinear: along(1),
+  QuantizeLinear: along(1),
+  ArgMax: along(0),
+  ArgMin: along(0),
+  Flatten: (node) => onlyFirst(node) && intAttribute(node.view.node, 'axis', 1) === 1,
+  Concat: (node) => otherAxis(0)(node) && node.view.node.inputs.every((_, i) => node.carries(i)),
+  Gemm: ({ view, carries }) =>
+    carries(0) && !carries(1) && !carries(2) && intAttribute(view.node, 'transA', 0) === 0 &&
+    (view.inputShape(2).length < 2 || view.inputShape(2)[0] === 1),
+  MatMul: matMul,
+  Transpose: ({ view }) => intsAttribute(view.node, 'perm')?.[0] === 0,
+  // 0 copies the length of the input's same axis.
+  Reshape: (node) => onlyFirst(node) && integers(node.view, 1)?.[0] === 0 && intAttribute(node.view.node, 'allowzero', 0) === 0,
+  Slice: (node) => onlyFirst(node) && (integers(node.view, 3) ?? [0]).every((axis) => positiveAxis(axis, node.rank) > 0),
+  Pad: ({ view, rank, carries }) => {
+    const pads = integers(view, 1);
+    return carries(0) && pads?.[0] === 0 && pads[rank] === 0 && (view.node.inputs[3] ?? '') === '';
+  },
+  Resize: ({ view, carries }) => {
+    const scales = (view.node.inputs[2] ?? '') === '' ? undefined : view.constant(2);
+    return carries(0) && scales !== undefined && elementCount(scales.dims) > 0 && float32View(scales)[0] === 1;
+  },
+  Gather: (node) => onlyFirst(node) && intAttribute(node.view.node, 'axis', 0) !== 0 &&
+    positiveAxis(intAttribute(node.view.node, 'axis', 0), node.view.inputShape(0).length) > 0,
+  Tile: (node) => onlyFirst(node) && integers(node.view, 1)?.[0] === 1,
+}; // biome-ignore format: a table
+
+/** True only where it is certain. Needs concrete shapes, with the same first length at all inputs and outputs. */
+export function isBatchwise(graph: Graph): boolean {
+  const values = shapedValues(graph);
+  const carrying = new Set(graph.inputs.map(({ name }) => name));
+  for (const node of graph.nodes) {
+    if (![...node.inputs].some((name) => carrying.has(name))) {
+      // A node that reads nothing of the inputs gives every sample the same, unless it draws lots or captures values.
+      if (operatorRules.has(node.opType)) continue;
+      return false;
+    }
+    const rule = node.domain === '' ? operatorRules.get(node.opType) : undefined;
+    const check = rule === elementwise ? broadcasts : checks[node.opType];
+    if (check === undefined || node.domain !== '') return false;
+    const view = viewNode(graph, values, node);
+    const carries = (input: number) => carrying.has(node.inputs[input] ?? '');
+    if (!check({ view, rank: view.inputShape(0).length, carries })) return false;
+    for (const output of node.outputs) carrying.add(output);
+  }
+  return graph.outputs.every(({ name }) => carrying.has(name));
+}
