@@ -16,8 +16,19 @@ export interface Profile {
   readonly constants: ReadonlyMap<string, Tensor>;
 }
 
-/** Nodes per session: fewer cost time to create sessions, more cost memory. */
+/** Nodes and bytes of weights per session: fewer cost time to create sessions, more cost memory. */
 const segmentNodes = 16;
+const segmentWeightBytes = 8 * 2 ** 20;
+
+/** Index of the first node behind the segment that begins at `start`. */
+function segmentEnd(nodes: readonly Node[], start: number, known: ReadonlyMap<string, Tensor>): number {
+  let bytes = 0;
+  for (let end = start; end < nodes.length && end < start + segmentNodes; end++) {
+    for (const name of nodes[end]?.inputs ?? []) bytes += known.get(name)?.data.byteLength ?? 0;
+    if (bytes > segmentWeightBytes && end > start) return end;
+  }
+  return Math.min(nodes.length, start + segmentNodes);
+}
 
 /** Throws MODEL_UNSUPPORTED naming the node that the backend cannot run. */
 export async function profileModel(
@@ -33,15 +44,16 @@ export async function profileModel(
   const live = new Map<string, TensorHandle>();
   try {
     for (const [name, tensor] of feeds) live.set(name, backend.upload(tensor));
-    for (let start = 0; start < graph.nodes.length; start += segmentNodes) {
-      const segment = graph.nodes.slice(start, start + segmentNodes);
+    for (let start = 0, end = 0; start < graph.nodes.length; start = end) {
+      end = segmentEnd(graph.nodes, start, known);
+      const segment = graph.nodes.slice(start, end);
       for (const [name, handle] of await runSegment(model, segment, backend, known, live)) {
         values.set(name, { name, dataType: handle.dataType, shape: handle.dims });
         if (constants.has(name)) known.set(name, await handle.read());
         live.set(name, handle);
       }
       for (const [name, handle] of live) {
-        if (!known.has(name) && (lastUse.get(name) ?? -1) >= start + segmentNodes) continue;
+        if (!known.has(name) && (lastUse.get(name) ?? -1) >= end) continue;
         live.delete(name);
         handle.release();
       }

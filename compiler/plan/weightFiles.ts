@@ -49,33 +49,29 @@ function boxOf(program: Program, name: string, dims: readonly number[]): Selecti
   return box;
 }
 
-class FileWriter {
-  readonly #pieces: Uint8Array[] = [];
+/** A file that is laid out first and filled then, so that its bytes are there once. */
+class FileLayout {
+  readonly #fills: { readonly offset: number; readonly bytes: number; fill(target: Uint8Array): void }[] = [];
   #length = 0;
 
-  /** Returns the offset of the data in the file. */
-  append(data: Uint8Array): number {
-    const padding = -this.#length & (alignment - 1);
-    this.#pieces.push(new Uint8Array(padding), data);
-    const offset = this.#length + padding;
-    this.#length = offset + data.byteLength;
+  /** Returns the offset of the data in the file; `fill` is given just its bytes, zeroed. */
+  append(bytes: number, fill: (target: Uint8Array) => void): number {
+    const offset = this.#length + (-this.#length & (alignment - 1));
+    this.#fills.push({ offset, bytes, fill });
+    this.#length = offset + bytes;
     return offset;
   }
 
   content(): Uint8Array {
     const content = new Uint8Array(this.#length);
-    let offset = 0;
-    for (const piece of this.#pieces) {
-      content.set(piece, offset);
-      offset += piece.byteLength;
-    }
+    for (const { offset, bytes, fill } of this.#fills) fill(content.subarray(offset, offset + bytes));
     return content;
   }
 }
 
 /** `perShard`: the program of each shard when every shard has a device of its own. */
 export function layOutWeights(graph: Graph, perShard: readonly Program[]): WeightFiles {
-  const writers = Array.from({ length: perShard.length + 1 }, () => new FileWriter());
+  const files = Array.from({ length: perShard.length + 1 }, () => new FileLayout());
   const tensors: Record<string, PlacedTensor> = {};
   for (const [name, tensor] of graph.initializers) {
     const { dataType, dims } = tensor;
@@ -87,9 +83,9 @@ export function layOutWeights(graph: Graph, perShard: readonly Program[]): Weigh
       : boxes.flatMap((box, shard): [number, Selections][] => (box === undefined ? [] : [[shard + 1, box]]));
     const parts = wanted.map(([file, selections]) => {
       const bytes = byteCount(dataType, boxDims(dims, selections));
-      const data = new Uint8Array(bytes);
-      copyBox(dims, dataTypeBytes[dataType], { selections: {}, data: tensor.data }, { selections, data });
-      const offset = writers[file]?.append(data) ?? 0;
+      const whole = { selections: {}, data: tensor.data };
+      const fill = (data: Uint8Array) => copyBox(dims, dataTypeBytes[dataType], whole, { selections, data });
+      const offset = files[file]?.append(bytes, fill) ?? 0;
       const box = Object.fromEntries(
         Object.entries(selections).map(([axis, ranges]) => [axis, flattenRanges(ranges)]),
       );
@@ -97,5 +93,5 @@ export function layOutWeights(graph: Graph, perShard: readonly Program[]): Weigh
     });
     tensors[name] = { dataType, dims: [...dims], parts };
   }
-  return { contents: writers.map((writer) => writer.content()), tensors };
+  return { contents: files.map((file) => file.content()), tensors };
 }
