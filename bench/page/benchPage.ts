@@ -5,6 +5,8 @@
 import { type Remote, wrap } from 'comlink';
 import { defaultWasmBase } from '../../web/defaultWasmBase.ts';
 import { joinRoom, type Room, type RunReport } from '../../web/index.ts';
+import { openModelFile } from '../../web/worker/compileWorker.ts';
+import type { CompileWishes } from '../../workers/compileApi.ts';
 import type { PlainWorkerApi } from './plainWorker.ts';
 import type { StagesWorkerApi } from './stagesWorker.ts';
 
@@ -159,6 +161,19 @@ const page = {
       runs.push({ ms, report, wholeMs });
     }
     return runs;
+  },
+
+  /** Compiles the file that was chosen, as the page does with one that is dropped; milliseconds. */
+  async compileFile(wishes: CompileWishes): Promise<number> {
+    const file = document.querySelector('input')?.files?.[0];
+    if (file === undefined) throw new Error('Choose a file first.');
+    const start = performance.now();
+    const model = await openModelFile(file);
+    const files = await model.compile(wishes, defaultWasmBase());
+    const ms = performance.now() - start;
+    model.close();
+    if (!files.has('plan.json')) throw new Error('There is no plan.');
+    return ms;
   },
 
   /** Runs again and again for so long, some at a time; runs per second. */
