@@ -81,7 +81,7 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
       'esrgan-slim-2',
       'esrgan-slim-x4',
       'camvid/unlabelled',
-      `--task restore --size 32x32 --normalise unit --batch 16 --keep 0.1 --steps 1500 --rate 0.01 ${few}`,
+      `--task restore --size 32x32 --normalise unit --batch 16 --keep 0.1 --steps 1500 --optimiser adamw --rate 0.0003 --weight-decay 0 ${few}`,
       'super-resolution',
       'set5',
     ),

@@ -12,11 +12,12 @@ import { encodePng } from '../eval/rgbImage.ts';
 import { loadModel } from '../graph/load.ts';
 import { saveModel } from '../graph/save.ts';
 import { tinyClassifier, tinyPictures } from '../tests/support/tinyClassifier.ts';
+import { openPlanFolder } from './planFolder.ts';
 import { runCommandLine } from './runCommandLine.ts';
 import { readTrainable } from './trainable.ts';
 import { readCurve } from './trainingCurve.ts';
 import { openTrainingFolder } from './trainingFolder.ts';
-import { runTrainingFolder, type TrainingRun } from './trainingRun.ts';
+import { runTrainingFolder, stoppedLevel, type TrainingRun } from './trainingRun.ts';
 import { openTrainingSource } from './trainingSource.ts';
 
 let root = '';
@@ -151,6 +152,7 @@ test('a run that is interrupted, in a branch too, ends as one that is not', asyn
   const parts = join(root, 'parts');
   expect((await train(parts, 20)).aborted).toBe(true);
   expect((await train(parts, 40)).aborted).toBe(true);
+  expect((await openPlanFolder(join(parts, stoppedLevel, 'plan'))).file.numShards).toBe(2);
   const last = await train(parts, Number.POSITIVE_INFINITY);
   expect(last).toMatchObject({ aborted: false, step: 48 });
   const levels = ['kept-0.5', 'kept-0'].map((level) => join(level, 'model.onnx'));

@@ -2,7 +2,14 @@
 import { createHeapBackend } from '../backends/ortHeap.ts';
 import { openBatch } from '../compiler/normalise/batchOpen.ts';
 import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
-import { type CourseRate, courseKeep, courseOf, courseRate } from '../compiler/train/course.ts';
+import {
+  type CourseRate,
+  courseKeep,
+  courseOf,
+  courseRate,
+  type Segment,
+  segmentAt,
+} from '../compiler/train/course.ts';
 import { exchangedValues, keptRatio, readSupports, supportsOf } from '../compiler/train/exchangedValues.ts';
 import { insertBatchNorm } from '../compiler/train/insertBatchNorm.ts';
 import { type LogLine, worthOf } from '../compiler/train/loop.ts';
@@ -11,7 +18,7 @@ import type { OptimiserOptions } from '../compiler/train/optimiser.ts';
 import { runCourse } from '../compiler/train/runCourse.ts';
 import type { ThinningScope } from '../compiler/train/thinning.ts';
 import { createTrainer } from '../compiler/train/trainer.ts';
-import type { EvaluationResult } from '../compiler/train/trainerTypes.ts';
+import type { EvaluationResult, Trainer } from '../compiler/train/trainerTypes.ts';
 import type { TrainingData } from '../compiler/train/trainingData.ts';
 import type { Graph, Model } from '../graph/graph.ts';
 import { seededRandom } from '../graph/random.ts';
@@ -86,9 +93,13 @@ export async function runTrainingFolder(
   const exchanges = exchangedValues(graph, division);
   readSupports(exchanges, division.supports ?? new Map());
   const course = courseOf({ levels: run.levels, target: run.keep, steps: run.steps });
+  // What restores pictures must keep their scale, which a batch's statistics would move.
+  const normalises = run.objective.type !== 'restore';
   const trainer = await createTrainer({
     backend,
-    graph: await insertBatchNorm(graph, backend, await sampleBatches(source.train, graph, run)),
+    graph: normalises
+      ? await insertBatchNorm(graph, backend, await sampleBatches(source.train, graph, run))
+      : graph,
     teacher: taught,
     data: source.train,
     exchanges,
@@ -107,6 +118,17 @@ export async function runTrainingFolder(
   if (latest !== undefined) trainer.restore(latest);
   const lines = await folder.rewindLog(trainer.step);
   const time = secondsOf(lines);
+  const logged: LogLine[] = [];
+  const write = (level: string) =>
+    writeLevel(folder.path(level), {
+      declared: model.graph,
+      original: normalised,
+      trained: trainer.trainedGraph(),
+      division: { ...division, supports: supportsOf(exchanges) },
+      run,
+      backend,
+      samples: source.train,
+    });
   const aborted = await runCourse(trainer, {
     course,
     logEvery: 20,
@@ -116,6 +138,7 @@ export async function runTrainingFolder(
     log: async (line) => {
       hooks.onLine(line);
       time.add(line);
+      logged.push(line);
       await folder.log(line);
     },
     save: folder.save,
@@ -126,15 +149,7 @@ export async function runTrainingFolder(
     settled: async (segment) => {
       const kept = keptRatio(exchanges);
       const result = await trainer.evaluate(judged);
-      const traffic = await writeLevel(folder.path(`kept-${segment.keep}`), {
-        declared: model.graph,
-        original: normalised,
-        trained: trainer.trainedGraph(),
-        division: { ...division, supports: supportsOf(exchanges) },
-        run,
-        backend,
-        samples: source.train,
-      });
+      const traffic = await write(`kept-${segment.keep}`);
       await curve.add({
         keep: segment.keep,
         keptFeatures: kept.features,
@@ -146,8 +161,30 @@ export async function runTrainingFolder(
       });
     },
   });
+  const { step } = trainer;
+  if (aborted) {
+    await restoreBest(trainer, folder, segmentAt(course, step), [...lines, ...logged]);
+    await write(stoppedLevel);
+  }
   await trainer.release();
-  return { step: trainer.step, aborted, dense, curve: curve.levels() };
+  return { step, aborted, dense, curve: curve.levels() };
+}
+
+/** Folder of the best that a run had when it was stopped. */
+export const stoppedLevel = 'stopped';
+
+/** In a branch that has been evaluated, its best network so far; else the network as it stands. */
+async function restoreBest(
+  trainer: Trainer,
+  folder: TrainingFolder,
+  segment: Segment | undefined,
+  lines: readonly (LoggedLine | LogLine)[],
+): Promise<void> {
+  const evaluated = lines.some(
+    ({ type, step }) => type === 'evaluation' && segment?.kind === 'branch' && step > segment.start,
+  );
+  const best = evaluated ? await folder.checkpoint('best') : undefined;
+  if (best !== undefined) trainer.restore(best);
 }
 
 /** Concrete shapes, for batches of the run's size. Throws MODEL_UNSUPPORTED for a model that takes none such. */

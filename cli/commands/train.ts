@@ -14,7 +14,7 @@ import { createProgress } from '../progress.ts';
 import { readTrainable, type Trainable } from '../trainable.ts';
 import { writeTrainingChart } from '../trainingChart.ts';
 import { openTrainingFolder, type TrainingSettings } from '../trainingFolder.ts';
-import { runTrainingFolder, type TrainingReport, type TrainingRun } from '../trainingRun.ts';
+import { runTrainingFolder, stoppedLevel, type TrainingReport, type TrainingRun } from '../trainingRun.ts';
 import { openTrainingSource, withoutLabels } from '../trainingSource.ts';
 import { parseTrain, type TrainChoices, tasks, trainArguments } from '../trainOptions.ts';
 
@@ -130,7 +130,9 @@ function figureOf({ accuracy, loss }: EvaluationResult): string {
 }
 
 function reportText(out: string, { step, aborted, dense, curve }: TrainingReport, steps: number): string {
-  const state = aborted ? ', stopped early: the same command goes on' : '';
+  const state = aborted
+    ? `, stopped early: the same command goes on; so far: ${out}/${stoppedLevel}/plan`
+    : '';
   return [
     `${out}: ${step} of ${steps} steps${state}; dense ${figureOf(dense)}`,
     ...curve.map(

@@ -96,7 +96,8 @@ export function courseKeep(course: readonly Segment[], step: number): number | u
   const segment = segmentAt(course, step);
   if (segment === undefined || segment.kind === 'branch') return undefined;
   const { start, steps, from, keep } = segment;
-  const length = Math.round(thinningShare * steps);
+  // The last thinning is before the segment's last step, however short it is.
+  const length = Math.min(Math.round(thinningShare * steps), steps - 1);
   const every = Math.max(1, Math.round(length / thinnings));
   return keepAt({ from, to: keep, start, end: start + length, every }, step);
 }

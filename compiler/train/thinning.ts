@@ -24,8 +24,9 @@ export interface ThinningSchedule {
  * at the end (Zhu and Gupta, 2017).
  */
 export function keepAt({ from, to, start, end, every }: ThinningSchedule, step: number): number | undefined {
-  const due = step === end || (step >= start && step < end && (step - start) % every === 0);
-  return due ? to + (from - to) * (1 - (step - start) / Math.max(1, end - start)) ** 3 : undefined;
+  if (step === end) return to;
+  const due = step >= start && step < end && (step - start) % every === 0;
+  return due ? to + (from - to) * (1 - (step - start) / (end - start)) ** 3 : undefined;
 }
 
 /**

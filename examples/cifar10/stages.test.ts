@@ -66,7 +66,6 @@ test.each(networkNames)(
     const losses = (await readLog(join(out, 'dense', 'log.jsonl'))).flatMap(({ type, loss }) =>
       type === 'train' && loss !== undefined ? [loss] : [],
     );
-    expect(losses).toHaveLength(2);
     expect(losses.at(-1)).toBeLessThan(0.9 * (losses[0] ?? 0));
     const [dense, sparse] = await Promise.all(
       ['dense-2', 'sparse-2'].map((plan) => openPlanFolder(join(out, 'plans', plan))),
