@@ -27,6 +27,10 @@ test.each([
   [{ within: 'soon', calibrate: 'x.npy' }, /like 40ms/],
   [{ sparsity: '1', calibrate: 'x.npy' }, /below 1/],
   [{ sparsity: '0.5' }, /needs sample inputs/],
+  [{ latency: true }, /--latency needs sample inputs/],
+  [{ latency: true, keep: '0.2', calibrate: 'x.npy' }, /looks for .* itself/],
+  [{ latency: true, wire: 'uint8', calibrate: 'x.npy' }, /looks for .* itself/],
+  [{ latency: true, loss: '2', calibrate: 'x.npy' }, /--loss from 0 to 1/],
   [{ wire: 'int4' }, /float32 or float16 or uint8/],
   [{ 'wire-scale': 'row' }, /feature or tensor/],
 ] as const)('refuses %o', async (values, message) => {

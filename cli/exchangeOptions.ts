@@ -26,6 +26,8 @@ export const exchangeArguments = {
   within: { type: 'string' },
   capacity: { type: 'string' },
   sparsity: { type: 'string' },
+  latency: { type: 'boolean' },
+  loss: { type: 'string' },
   wire: { type: 'string', default: 'float32' },
   'wire-scale': { type: 'string', default: 'feature' },
 } as const;
@@ -43,6 +45,9 @@ export interface ExchangeValues {
   readonly within?: string | undefined;
   readonly capacity?: string | undefined;
   readonly sparsity?: string | undefined;
+  /** Axis, budget and wire type are looked for. */
+  readonly latency?: boolean | undefined;
+  readonly loss?: string | undefined;
   readonly wire: string;
   readonly 'wire-scale': string;
 }
@@ -57,19 +62,23 @@ export async function parseExchange(
   link: LinkCost,
   model: () => Model,
   shapes: Readonly<Record<string, readonly number[]>> = {},
-): Promise<(progress: Pick<SparseOptions, 'onProgress'>) => Pick<CompileOptions, 'sparse' | 'wire'>> {
+): Promise<
+  (progress: Pick<SparseOptions, 'onProgress'>) => Pick<CompileOptions, 'sparse' | 'wire' | 'latency'>
+> {
   const budget = { ...parseBudget(values), ...parseWithin(values.within, numShards, link) };
   const wire = parseWire(values.wire, values['wire-scale']);
   const capacities = values.capacity === undefined ? undefined : parseCapacities(values.capacity, numShards);
   const sparsity = values.sparsity === undefined ? undefined : parseSparsity(values.sparsity);
   const thin = Object.keys(budget).length > 0 || sparsity !== undefined || values.sweep !== undefined;
+  const allowedLoss = values.latency === true ? parseLoss(values, thin) : undefined;
   if (values.calibrate === undefined) {
+    if (allowedLoss !== undefined) throw missing('--latency', 'sample inputs (--calibrate)');
     if (thin) throw missing('A thinned exchange', 'sample inputs (--calibrate)');
     if (wire.type === 'uint8') throw missing('A wire type of uint8', 'sample inputs (--calibrate)');
-  } else if (!thin && wire.type !== 'uint8') {
+  } else if (!thin && allowedLoss === undefined && wire.type !== 'uint8') {
     throw missing(
       'Sample inputs',
-      'a budget (--keep, --bytes, --rounds, --within or --sparsity) or --wire uint8 to be of use',
+      'a budget (--keep, --bytes, --rounds, --within or --sparsity), --latency or --wire uint8 to be of use',
     );
   }
   if (capacities !== undefined && !thin) {
@@ -89,6 +98,8 @@ export async function parseExchange(
           shapes,
           labels: values.labels,
         });
+  if (calibration !== undefined && allowedLoss !== undefined)
+    return (progress) => ({ latency: { calibration, allowedLoss, ...progress } });
   return (progress) => ({
     wire: { ...wire, ...(calibration === undefined ? {} : { calibration }) },
     ...(calibration === undefined || !thin
@@ -151,6 +162,20 @@ function parseWire(type: string, scalePer: string): WireOptions {
     );
   }
   return { type: type as WireChoice, scalePer: scalePer as ScaleChoice };
+}
+
+/** Throws USAGE, also where something is asked for that is looked for. */
+function parseLoss(values: ExchangeValues, thin: boolean): number {
+  if (thin || values.capacity !== undefined || values.wire !== 'float32') {
+    throw new StarlingError(
+      'USAGE',
+      '--latency looks for the axis, the budget and the wire type itself; leave --keep, --bytes, --rounds, --within, --sparsity, --capacity and --wire away, or --latency.',
+    );
+  }
+  const text = values.loss ?? '0.02';
+  const loss = text.trim() === '' ? Number.NaN : Number(text);
+  if (loss >= 0 && loss <= 1) return loss;
+  throw new StarlingError('USAGE', `Expected --loss from 0 to 1, such as 0.02, got "${text}".`);
 }
 
 /** Throws USAGE. */

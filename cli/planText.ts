@@ -104,6 +104,7 @@ function predictions({ predictedMs, metadata }: PlanFile): string[] {
     one: 'one device',
     channels: 'channels',
     rows: 'rows',
+    exact: 'best of the exact ones',
     auto: 'taken',
   };
   return [

@@ -33,6 +33,8 @@ import { normaliseModel } from './normalise/normaliseModel.ts';
 import { pixelEnds } from './pixels.ts';
 import { emitPlan, type PlanFiles } from './plan/emitPlan.ts';
 import { receptiveRadius } from './plan/receptiveRadius.ts';
+import { planLatency } from './planLatency.ts';
+import type { SparsifyStep } from './sparsifySettings.ts';
 import { type SparseOptions, type ThinnedModel, thinnedModel } from './thinnedModel.ts';
 import { narrowWires } from './wire/narrowWires.ts';
 
@@ -53,6 +55,8 @@ export interface CompileOptions {
   readonly external?: (path: string) => Uint8Array;
   /** Thins the exchange of a division by channels after training, without labels. */
   readonly sparse?: SparseOptions;
+  /** Looks for the fastest plan on the link of `cost` that still answers like the model; axis, budget and wire type are its own. */
+  readonly latency?: LatencyChoice;
   /** As training made it, for this model: nothing is divided or thinned here. */
   readonly division?: Division;
   /** What shards send each other as; float32 without it. */
@@ -68,6 +72,13 @@ export interface WireOptions {
   readonly scalePer?: ScaleChoice;
   /** uint8 takes its scales from it. */
   readonly calibration?: Calibration;
+}
+
+export interface LatencyChoice {
+  readonly calibration: Calibration;
+  /** Share of answers that may change; see planLatency.ts. */
+  readonly allowedLoss: number;
+  readonly onProgress?: (step: SparsifyStep, done: number, total: number) => void;
 }
 
 interface DivideOptions {
@@ -121,6 +132,27 @@ function givenDivision(model: Model, division: Division): DividedModel {
   );
 }
 
+/** The graph and its division with what travels in its wire type. Throws BUDGET_INVALID and CALIBRATION_INVALID. */
+async function dividedModel(
+  model: Model,
+  options: CompileOptions & DivideOptions,
+): Promise<DividedModel & { readonly wireType: WireChoice }> {
+  const { axis, backend, openBatch, division, sparse, latency, wire = { type: 'float32' } } = options;
+  if (latency !== undefined) {
+    const planned = await planLatency(model, { ...options, ...latency });
+    return { ...planned, wireType: planned.wire };
+  }
+  const divided: DividedModel =
+    division !== undefined
+      ? givenDivision(model, division)
+      : sparse === undefined
+        ? withGraph(model, dividers[axis](model.graph, options))
+        : await thinnedModel(model, sparse, { ...options, wire: wire.type });
+  const { type, ...scales } = wire;
+  const wireOptions = { wire: type, ...scales, backend, openBatch };
+  return { ...divided, ...(await narrowWires(divided.model, divided.division, wireOptions)), wireType: type };
+}
+
 /** Throws StarlingError: MODEL_UNREADABLE, MODEL_UNSUPPORTED, SHAPE_OPEN, GRAPH_INVALID, SESSION_FAILED. */
 export async function compileModel(bytes: Uint8Array, options: CompileOptions): Promise<PlanFiles> {
   const { backend, numShards, axis, shapes = {}, external, pixels, wire, onStep = () => {} } = options;
@@ -143,21 +175,14 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     sums: (wire?.type ?? 'float32') === 'float32',
     cost: { devices: [referenceDevice], link: localLink, host: 0, ...options.cost },
   };
-  const divided: DividedModel =
-    options.division !== undefined
-      ? givenDivision(pictured, options.division)
-      : options.sparse === undefined
-        ? withGraph(pictured, dividers[axis](pictured.graph, divideOptions))
-        : await thinnedModel(pictured, calibrated(options.sparse), {
-            axis,
-            backend,
-            ...(wire === undefined ? {} : { wire: wire.type }),
-            ...divideOptions,
-          });
-  const { heldWhole, predictedMs, reason } = divided;
-  const { type, ...scales } = calibrated<WireOptions>(wire ?? { type: 'float32' });
-  const wireOptions = { wire: type, ...scales, backend, openBatch: batchOpen };
-  const { model, division } = await narrowWires(divided.model, divided.division, wireOptions);
+  const divided = await dividedModel(pictured, {
+    ...options,
+    ...divideOptions,
+    ...(options.sparse === undefined ? {} : { sparse: calibrated(options.sparse) }),
+    ...(options.latency === undefined ? {} : { latency: calibrated(options.latency) }),
+    ...(wire === undefined ? {} : { wire: calibrated(wire) }),
+  });
+  const { model, division, heldWhole, predictedMs, reason, wireType } = divided;
   const { graph } = model;
   onStep('lower');
   const onePerDevice = lower(
@@ -188,8 +213,8 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     ...measured,
     ...(predictedMs === undefined ? {} : { predictedMs }),
     metadata: {
-      axis,
-      wire: type,
+      axis: options.latency === undefined ? axis : 'auto',
+      wire: wireType,
       ...(reason === undefined ? {} : { division: reason }),
       ...(radius === undefined ? {} : { receptiveRadius: String(radius) }),
     },

@@ -56,7 +56,7 @@ export const compile: Command = {
   name: 'compile',
   summary: 'Divide an ONNX model into shards: writes a plan.',
   usage:
-    'MODEL --shards N|--division division.json --out DIR [--axis channels|rows|auto|layers] [--link 20mbit,3ms] [--devices 1,1] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--labels FILE.npy] [--keep 0.2] [--sweep 0,0.05,0.1,0.2,0.4,1] [--bytes B] [--rounds M] [--within 40ms] [--capacity 3,1] [--sparsity 0.75] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
+    'MODEL --shards N|--division division.json --out DIR [--axis channels|rows|auto|layers] [--link 20mbit,3ms] [--devices 1,1] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--labels FILE.npy] [--keep 0.2] [--sweep 0,0.05,0.1,0.2,0.4,1] [--bytes B] [--rounds M] [--within 40ms] [--latency [--loss 0.02]] [--capacity 3,1] [--sparsity 0.75] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
   async run(args, terminal) {
     const { values, positionals } = parseArguments(
       args,
