@@ -6,15 +6,12 @@
  */
 import type { Model } from '../graph/graph.ts';
 import type { WireChoice } from '../protocol/compileChoices.ts';
-import { StarlingError } from '../protocol/errors.ts';
 import type { Backend } from '../runtime/backend.ts';
-import type { Division, Sharding } from '../runtime/lower/program.ts';
 import { type RoomCost, simulate } from '../runtime/predict/simulate.ts';
-import { type Analysis, analyse } from './analyse.ts';
 import { assertCalibration, type Calibration } from './calibrate/calibration.ts';
 import { chooseDivision } from './divide/chooseDivision.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
-import { rowShardings } from './divide/divideRows.ts';
+import { type LatencyOption, thinnedOptions } from './latencyOptions.ts';
 import {
   type Answers,
   answersOf,
@@ -23,12 +20,9 @@ import {
   holdOut,
   lossBetween,
 } from './measure/heldOut.ts';
-import { featureSources } from './select/features.ts';
-import type { Candidate } from './select/scores.ts';
-import { choose, thin, thinnedDivision } from './sparsify.ts';
-import type { SparsifySettings, SparsifyStep } from './sparsifySettings.ts';
-import { exchangeCost, lowerEach } from './wire/exchangeCost.ts';
-import { narrowWires } from './wire/narrowWires.ts';
+import type { SparsifyStep } from './sparsifySettings.ts';
+import { lowerEach } from './wire/exchangeCost.ts';
+import { narrowWires, wireBytes } from './wire/narrowWires.ts';
 
 export interface LatencyOptions {
   readonly numShards: number;
@@ -38,6 +32,8 @@ export interface LatencyOptions {
   readonly openBatch: boolean;
   /** Share of answers that may change, as lossBetween counts. */
   readonly allowedLoss: number;
+  /** Rows of least squares per contraction; see SparsifySettings. */
+  readonly rows?: number;
   readonly onProgress?: (step: SparsifyStep, done: number, total: number) => void;
 }
 
@@ -49,18 +45,6 @@ export interface LatencyPlan extends DividedModel, Pick<DividedGraph, 'heldWhole
   readonly reason: string;
 }
 
-/** A plan that could be made; `make` fits its weights. */
-interface Option extends Pick<DividedGraph, 'heldWhole'> {
-  readonly ms: number;
-  readonly wire: WireChoice;
-  readonly reason: string;
-  readonly make: () => Promise<DividedModel>;
-}
-
-/** Shares of the dense exchange's time on the link. */
-const shares = [0.7, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0.02];
-/** Points of the graph, in parts of its length, before which rows are tried; 0 is channels throughout. */
-const changes = [0, 0.2, 0.4, 0.6, 0.8];
 /** A plan that is not exact must be predicted to save at least this share. */
 const worthwhile = 0.98;
 const mostJudged = 500;
@@ -78,14 +62,20 @@ export async function planLatency(model: Model, options: LatencyOptions): Promis
   const expected = await answersOf(whole, held.judged, backend, openBatch);
   const msOf = (divided: DividedModel, wire: WireChoice) =>
     simulate(lowerEach(divided.model.graph, divided.division, wire), cost).totalMs;
-  const found: Option[] = (['float16', 'uint8'] as const).map((wire) => ({
-    ms: msOf(exactModel, wire),
-    wire,
-    reason: exact.reason,
-    ...heldWhole,
-    make: async () => exactModel,
-  }));
-  found.push(...(await thinnedOptions(model, held, options, msOf)));
+  const found = (['float16', 'uint8'] as const).map((wire): LatencyOption => {
+    // As if the link were wider: what is really lowered is played below.
+    const link = { ...cost.link, bytesPerMs: (cost.link.bytesPerMs * wireBytes.float32) / wireBytes[wire] };
+    const dense = chooseDivision(graph, numShards, { ...cost, link }, openBatch, false);
+    const divided = { model: { ...model, graph: dense.graph }, division: dense.division };
+    return {
+      ms: msOf(divided, wire),
+      wire,
+      reason: dense.reason,
+      ...(dense.heldWhole === undefined ? {} : { heldWhole: dense.heldWhole }),
+      make: async () => divided,
+    };
+  });
+  found.push(...(await thinnedOptions(model, held.fitted, options, msOf)));
   const faster = found.filter(({ ms }) => ms < exact.predictedMs.auto * worthwhile);
   const chosen = await fastestGood(
     faster.sort((a, b) => a.ms - b.ms),
@@ -117,13 +107,13 @@ export async function planLatency(model: Model, options: LatencyOptions): Promis
 }
 
 interface Judged {
-  readonly option: Option;
+  readonly option: LatencyOption;
   readonly divided: DividedModel;
   readonly loss: number;
 }
 
 async function judge(
-  option: Option,
+  option: LatencyOption,
   held: HeldOut,
   expected: Answers,
   { backend, openBatch }: LatencyOptions,
@@ -141,9 +131,9 @@ async function judge(
 
 /** What takes longer answers better, nearly always: halves the list until the fastest good one is found. */
 async function fastestGood(
-  sorted: readonly Option[],
+  sorted: readonly LatencyOption[],
   allowedLoss: number,
-  judged: (option: Option) => Promise<Judged>,
+  judged: (option: LatencyOption) => Promise<Judged>,
 ): Promise<Judged | undefined> {
   let best: Judged | undefined;
   let [low, high] = [0, sorted.length];
@@ -158,95 +148,4 @@ async function fastestGood(
     } else low = middle + 1;
   }
   return best;
-}
-
-async function thinnedOptions(
-  model: Model,
-  { fitted }: HeldOut,
-  { numShards, cost, backend, openBatch, onProgress }: LatencyOptions,
-  msOf: (divided: DividedModel, wire: WireChoice) => number,
-): Promise<Option[]> {
-  const speeds = Array.from(
-    { length: numShards },
-    (_, shard) => (cost.devices[shard] ?? cost.devices[0])?.macsPerMs ?? 1,
-  );
-  const settings: SparsifySettings = {
-    numShards,
-    capacities: speeds,
-    calibration: fitted,
-    backend,
-    openBatch,
-    wire: 'uint8',
-    ...(onProgress === undefined ? {} : { onProgress }),
-  };
-  const channels = await analyse(model, settings);
-  const rows = rowShardings(model.graph, numShards, openBatch);
-  const { length } = model.graph.nodes;
-  const found: Option[] = [];
-  for (const change of changes) {
-    const nodes = Math.round(change * length);
-    const analysis = change === 0 ? channels : changedAt(channels, rows, nodes);
-    const { bytesPerMs, roundTripMs, messageMs } = cost.link;
-    const link = {
-      bytesPerMs: bytesPerMs * Math.max(1, numShards * (numShards - 1)),
-      roundTripMs: roundTripMs / 2 + messageMs,
-    };
-    const budgetOf = costMs(analysis, link);
-    for (const share of shares) {
-      const chosen = withinReach(() =>
-        choose(analysis, { latency: { ms: share * budgetOf, ...link } }, 'uint8'),
-      );
-      if (chosen === undefined) break;
-      const division = thinnedDivision(analysis, chosen);
-      const first =
-        change === 0
-          ? 'By channels'
-          : `The first ${nodes} of ${length} nodes by rows, the others by channels`;
-      found.push({
-        ms: msOf({ model, division }, 'uint8'),
-        wire: 'uint8',
-        reason: `${first}, ${chosen.length} of ${analysis.candidates.length} features sent`,
-        make: () => thin(analysis, chosen, settings),
-      });
-    }
-  }
-  return found;
-}
-
-/** Exchange time of everything that could be sent. */
-function costMs(
-  analysis: Analysis,
-  { bytesPerMs, roundTripMs }: { readonly bytesPerMs: number; readonly roundTripMs: number },
-): number {
-  const { bytes, rounds } = exchangeCost(lowerEach(analysis.model.graph, analysis.division, 'uint8'));
-  return bytes / bytesPerMs + rounds * roundTripMs;
-}
-
-/** Undefined where so little cannot be sent. */
-function withinReach(chosen: () => readonly Candidate[]): readonly Candidate[] | undefined {
-  try {
-    return chosen();
-  } catch (thrown) {
-    if (thrown instanceof StarlingError && thrown.code === 'BUDGET_INVALID') return undefined;
-    throw thrown;
-  }
-}
-
-/** The same analysis with rows for the first nodes: what crosses there is exact, and is no candidate any more. */
-function changedAt(analysis: Analysis, rows: ReadonlyMap<string, Sharding>, nodes: number): Analysis {
-  const { model, contractions, candidates } = analysis;
-  const early = new Set(model.graph.nodes.slice(0, nodes).flatMap(({ outputs }) => outputs));
-  const shardings = new Map(
-    [...analysis.division.shardings.keys(), ...rows.keys()].flatMap((value) => {
-      const sharding = (early.has(value) ? rows : analysis.division.shardings).get(value);
-      return sharding === undefined ? [] : [[value, sharding] as const];
-    }),
-  );
-  const division: Division = { ...analysis.division, shardings };
-  return {
-    ...analysis,
-    division,
-    sources: featureSources(model.graph, division, contractions),
-    candidates: candidates.filter(({ feature }) => !early.has(feature.value)),
-  };
 }
