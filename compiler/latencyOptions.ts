@@ -10,7 +10,7 @@ import { type Analysis, analyse } from './analyse.ts';
 import type { Calibration } from './calibrate/calibration.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
 import { rowShardings } from './divide/divideRows.ts';
-import type { DividedModel } from './measure/heldOut.ts';
+import type { DividedModel } from './measure/answers.ts';
 import type { LatencyOptions } from './planLatency.ts';
 import { featureSources } from './select/features.ts';
 import type { Candidate } from './select/scores.ts';

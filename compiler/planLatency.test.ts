@@ -7,7 +7,7 @@ import { lower } from '../runtime/lower/lower.ts';
 import { type LinkCost, referenceDevice } from '../runtime/predict/costModel.ts';
 import { simulate } from '../runtime/predict/simulate.ts';
 import { blockNetwork, blockPictures } from '../tests/support/blockNetwork.ts';
-import { answersOf, lossBetween } from './measure/heldOut.ts';
+import { answersOf, lossBetween } from './measure/answers.ts';
 import { planLatency } from './planLatency.ts';
 
 const numShards = 2;
@@ -50,9 +50,6 @@ test('on a narrow link it thins as far as the answers allow, and keeps what it p
     await answersOf(lenient, unseen, backend, true),
   );
   expect(loss).toBeLessThan(0.45);
-  const strict = await plan(narrowLink, 0.02);
-  expect(strict.predictedMs['auto'] ?? 0).toBeGreaterThanOrEqual(auto);
-  expect(strict.loss).toBeLessThanOrEqual(0.02);
 }, 180_000);
 
 test('where round trips cost more than the whole model it stays on one device', async () => {

@@ -9,17 +9,12 @@ import type { WireChoice } from '../protocol/compileChoices.ts';
 import type { Backend } from '../runtime/backend.ts';
 import { type RoomCost, simulate } from '../runtime/predict/simulate.ts';
 import { assertCalibration, type Calibration } from './calibrate/calibration.ts';
+import type { Batch } from './calibrate/prefix.ts';
+import { splitCalibration } from './calibrate/splitCalibration.ts';
 import { chooseDivision } from './divide/chooseDivision.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
 import { type LatencyOption, thinnedOptions } from './latencyOptions.ts';
-import {
-  type Answers,
-  answersOf,
-  type DividedModel,
-  type HeldOut,
-  holdOut,
-  lossBetween,
-} from './measure/heldOut.ts';
+import { type Answers, answersOf, type DividedModel, lossBetween } from './measure/answers.ts';
 import type { SparsifyStep } from './sparsifySettings.ts';
 import { lowerEach } from './wire/exchangeCost.ts';
 import { narrowWires, wireBytes } from './wire/narrowWires.ts';
@@ -57,7 +52,7 @@ export async function planLatency(model: Model, options: LatencyOptions): Promis
   const exact = chooseDivision(graph, numShards, cost, openBatch);
   const exactModel: DividedModel = { model: { ...model, graph: exact.graph }, division: exact.division };
   const heldWhole = exact.heldWhole === undefined ? {} : { heldWhole: exact.heldWhole };
-  const held = await holdOut(calibration, mostJudged);
+  const held = await split(calibration);
   const whole = { model, division: { numShards, shardings: new Map() } };
   const expected = await answersOf(whole, held.judged, backend, openBatch);
   const msOf = (divided: DividedModel, wire: WireChoice) =>
@@ -104,6 +99,22 @@ export async function planLatency(model: Model, options: LatencyOptions): Promis
     loss,
     reason: `${option.reason.replace(/\.$/, '')}; sent as ${option.wire}; ${(100 * loss).toFixed(2)} % of what it answers on unseen inputs is not what the model answers.`,
   };
+}
+
+interface HeldOut {
+  /** To fit to. */
+  readonly fitted: Calibration;
+  /** To judge by. */
+  readonly judged: readonly Batch[];
+}
+
+/** Where there is but one batch it serves for both. */
+async function split(calibration: Calibration): Promise<HeldOut> {
+  const { fitted, heldOut } = await splitCalibration(calibration, mostJudged);
+  if (heldOut.length > 0) return { fitted, judged: heldOut };
+  const judged: Batch[] = [];
+  for await (const batch of calibration.batches()) judged.push(batch);
+  return { fitted, judged };
 }
 
 interface Judged {
