@@ -148,6 +148,43 @@ describe('normaliseModel', () => {
     expect(operators).toEqual(['Relu', 'ReduceMax', 'Greater', 'If']);
   });
 
+  it('takes the branch of a condition that is known, and of one within it', async () => {
+    const graphOf = (output: string, nodes: Node[], initializers = new Map()): Graph => ({
+      ...small([], {}).graph,
+      name: output,
+      inputs: [],
+      outputs: [{ name: output, dataType: 'float32', untyped: true }],
+      nodes,
+      initializers,
+    });
+    // The same inner names in both; the inner condition is computed from a shape.
+    const leaf = (opType: string) => graphOf('t', [node(opType, ['q'], ['t'])]);
+    const shape = (input: string) => [
+      node('Shape', [input], ['s']),
+      node('ReduceMax', ['s'], ['m'], { keepdims: { type: 'int', value: 0 } }),
+      node('Greater', ['m', 'three'], ['d']),
+    ];
+    const branches = (then: Graph, other: Graph): Record<string, Attribute> => ({
+      then_branch: { type: 'graph', value: then },
+      else_branch: { type: 'graph', value: other },
+    });
+    const inner = graphOf(
+      't',
+      [...shape('q'), node('If', ['d'], ['t'], branches(leaf('Sigmoid'), leaf('Tanh')))],
+      new Map([['three', int64Tensor([3], [])]]),
+    );
+    const nodes = [
+      node('Relu', ['x'], ['q']),
+      node('Shape', ['q'], ['rank']),
+      node('ReduceMax', ['rank'], ['most'], { keepdims: { type: 'int', value: 0 } }),
+      node('Greater', ['most', 'hundred'], ['c']),
+      node('If', ['c'], ['z'], branches(leaf('Neg'), inner)),
+      node('Add', ['z', 'q'], ['y']),
+    ];
+    const initializers = new Map([['hundred', int64Tensor([100], [])]]);
+    expect(await normalisedOperators(small(nodes, { initializers }))).toEqual(['Relu', 'Sigmoid', 'Add']);
+  });
+
   it('says which shape to give', async () => {
     const open = small([node('Relu', ['x'], ['y'])], {
       inputs: [{ name: 'x', dataType: 'float32', shape: ['N', 3, 'height', null] }],

@@ -9,6 +9,7 @@ import { isBatchOpen } from './batchOpen.ts';
 import { constantNodesToInitializers } from './constantNodes.ts';
 import { fixInputShapes } from './fixInputShapes.ts';
 import { foldBatchNormalization } from './foldBatchNormalization.ts';
+import { inlineIfs } from './inlineIfs.ts';
 import { liftOpset } from './liftOpset.ts';
 import { measureValues, measureWhatIsNew } from './measureValues.ts';
 import { openReshapes } from './openReshapes.ts';
@@ -41,6 +42,7 @@ const passes: readonly Pass[] = [
   removeUnused,
   // Lifting asks for shapes and constants; what it adds is measured again below.
   measureValues,
+  inlineIfs,
   liftOpset,
   splitsToSlices,
   removeIdentities,
