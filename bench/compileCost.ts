@@ -101,7 +101,7 @@ async function compileInBrowser(
     await page.goto(site.pageUrl);
     await page.waitForFunction(() => window.benchPage !== undefined);
     await page.setInputFiles('input', path);
-    const peak = watchPeak(await rendererOf(browser, await page.evaluate(() => location.href)));
+    const peak = await watchRenderers(browser);
     const { name, dims } = model.input;
     const wishes = { name: model.id, numShards, axis, shapes: { [name]: dims } } as const;
     const ms = await page.evaluate((given) => window.benchPage.compileFile(given), wishes);
@@ -111,16 +111,18 @@ async function compileInBrowser(
   }
 }
 
-/** The process of the newest page; Chromium starts one for each page of its own. */
-async function rendererOf(browser: Browser, url: string): Promise<number> {
+/** Chromium keeps a process for the next page beside those of the pages: the one that compiles is the one that grows. */
+async function watchRenderers(browser: Browser): Promise<() => number | null> {
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = (await session.send('SystemInfo.getProcessInfo')) as {
     processInfo: { type: string; id: number }[];
   };
   await session.detach();
-  const renderers = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
-  if (renderers.length === 0) throw new Error(`Chromium names no process of ${url}.`);
-  return Math.max(...renderers);
+  const peaks = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => watchPeak(id));
+  return () => {
+    const grown = peaks.flatMap((peak) => peak() ?? []);
+    return grown.length === 0 ? null : Math.max(...grown);
+  };
 }
 
 function summary(
