@@ -93,8 +93,8 @@ export async function runTrainingFolder(
   const exchanges = exchangedValues(graph, division);
   readSupports(exchanges, division.supports ?? new Map());
   const course = courseOf({ levels: run.levels, target: run.keep, steps: run.steps });
-  // What restores pictures must keep their scale, which a batch's statistics would move.
-  const normalises = run.objective.type !== 'restore';
+  // Elsewhere batches are small, and their statistics would move what must be met exactly: pictures, boxes, maps.
+  const normalises = run.objective.type === 'classify';
   const trainer = await createTrainer({
     backend,
     graph: normalises
