@@ -71,7 +71,19 @@ export function describeMachine() {
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     platform: `${process.platform} ${process.arch}`,
     node: process.version,
+    scheduling: schedulingClass(),
   };
+}
+
+/** SCHED_OTHER, or a real-time class, which browsers inherit: `chrt -r 10 npm run bench`. */
+function schedulingClass(): string | null {
+  try {
+    return (
+      /SCHED_\w+/.exec(execFileSync('chrt', ['-p', String(process.pid)], { encoding: 'utf8' }))?.[0] ?? null
+    );
+  } catch {
+    return null;
+  }
 }
 
 export function loadAverage(): readonly number[] {

@@ -1,5 +1,5 @@
 /** The README's section "Measured", made from the files in bench/results and from nothing else. */
-import { benchSection } from './figures/bench.ts';
+import { oneTabSection, tabsSection, thinnedSection } from './figures/bench.ts';
 import { scalerSection } from './figures/scaler.ts';
 import { tasksSection } from './figures/tasks.ts';
 import { trainingSection } from './figures/training.ts';
@@ -13,7 +13,9 @@ const sections: readonly (() => readonly string[])[] = [
   verifySection,
   tasksSection,
   trainingSection,
-  benchSection,
+  tabsSection,
+  thinnedSection,
+  oneTabSection,
   scalerSection,
 ];
 

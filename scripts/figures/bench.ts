@@ -1,9 +1,10 @@
-/** Times in tabs of a browser: bench/results/bench.json. */
+/** Times in tabs of a browser: bench/results/bench.json, one-tab.json and thinned.json, all of one format. */
 import { markdownTable, type Row, readResult } from './results.ts';
 
 interface BenchFile {
   readonly date: string;
   readonly commit: string;
+  readonly machine: { readonly scheduling?: string | null };
   readonly controls: {
     readonly twoTabs: { readonly before: Control; readonly after: Control; readonly quiet: boolean };
   };
@@ -15,50 +16,111 @@ interface Control {
 }
 
 interface BenchResult {
+  readonly scenario: { readonly kind: string; readonly link?: string; readonly division?: string };
   readonly title: string;
+  readonly relativeError: number;
   readonly medianMs: number;
-  readonly bestMs: number;
   readonly p10Ms: number;
   readonly p90Ms: number;
   readonly runs: number;
   readonly toPlain: number | null;
-  readonly predicted: { readonly ms: number } | null;
+  readonly target: number | null;
+  readonly throughput?: { readonly perSecond: number; readonly toPlain: number | null } | null;
+  readonly predicted?: { readonly ms: number; readonly ratio: number | null } | null;
+  readonly whole: { readonly ratio: number | null; readonly computeRatio: number | null } | null;
   readonly traffic: { readonly rounds: number; readonly exchangedBytes: number } | null;
 }
 
-export function benchSection(): string[] {
+const realTime = ['SCHED_RR', 'SCHED_FIFO'];
+
+/** Where and how it was measured, and what the controls say. */
+function circumstances({ date, commit, machine, controls, models }: BenchFile): string {
+  const { before, after, quiet } = controls.twoTabs;
+  const counts = [...new Set(models.flatMap(({ results }) => results.map(({ runs }) => runs)))];
+  const first = realTime.includes(machine.scheduling ?? '') ? ' in a real-time scheduling class' : '';
+  const verdict = quiet ? 'quiet enough for ratios' : 'too busy for ratios, which are therefore left out';
+  return `Chromium tabs on one machine of two cores${first}, one thread a tab; medians of ${counts.join(' or ')} runs, 10th to 90th percentile, and time over that of one tab with the original model. ${date.slice(0, 10)}, commit ${commit.slice(0, 7)}. Control: two plain tabs at once do ${before.ratio.toFixed(2)} times (after: ${after.ratio.toFixed(2)}) the runs of one; the machine was ${verdict}.`;
+}
+
+function milliseconds({ medianMs, p10Ms, p90Ms, toPlain }: BenchResult): string {
+  const digits = medianMs < 100 ? 1 : 0;
+  const [median, low, high] = [medianMs, p10Ms, p90Ms].map((ms) => ms.toFixed(digits));
+  return `${median} [${low}–${high}]${toPlain === null || toPlain === 1 ? '' : `, ${toPlain.toFixed(2)}x`}`;
+}
+
+const plain = ({ scenario }: BenchResult) => scenario.kind === 'plain';
+
+export function tabsSection(): string[] {
   const file = readResult<BenchFile>('bench.json');
   if (file === undefined) return [];
-  const { before, after, quiet } = file.controls.twoTabs;
+  const all = file.models.flatMap(({ results }) => results);
+  const two = all.filter(({ scenario }) => scenario.kind === 'two-tabs');
+  const divisions = [...new Set(two.map(({ scenario }) => scenario.division ?? ''))];
+  const rows = file.models.flatMap(({ title, results }) => {
+    const links = new Set(results.flatMap(({ scenario }) => scenario.link ?? []));
+    const one = results.find(plain);
+    return [...links].map((link): Row => {
+      const cells = divisions.map((division) => {
+        const found = results.find(
+          ({ scenario }) => scenario.division === division && scenario.link === link,
+        );
+        return found === undefined ? '' : milliseconds(found);
+      });
+      return [title, link, one === undefined ? '' : milliseconds(one), ...cells];
+    });
+  });
+  const ratios = two.flatMap(({ predicted }) => predicted?.ratio ?? []).sort((a, b) => a - b);
+  const within = ratios.filter((ratio) => ratio >= 0.75 && ratio <= 1.25).length;
+  return [
+    `**Time of two tabs, exact.** \`npm run bench\`: ${circumstances(file)} The cost model's predictions were within a quarter of what was measured for ${within} of ${ratios.length}, ${ratios[0]?.toFixed(2)} to ${ratios.at(-1)?.toFixed(2)} of it.`,
+    '',
+    markdownTable(['model', 'link', 'one tab, ms', ...divisions.map((name) => `two tabs, ${name}`)], rows),
+    '',
+  ];
+}
+
+export function thinnedSection(): string[] {
+  const file = readResult<BenchFile>('thinned.json');
+  if (file === undefined) return [];
   const rows = file.models.flatMap(({ title, results }) =>
-    results.map(
-      (one): Row => [
+    results.map((one): Row => {
+      const { throughput, traffic } = one;
+      const rate =
+        throughput == null
+          ? ''
+          : `${throughput.perSecond.toFixed(1)}${throughput.toPlain === null ? '' : ` (${throughput.toPlain.toFixed(2)}x)`}`;
+      return [
         title,
         one.title,
-        `${one.medianMs.toFixed(1)} (${one.bestMs.toFixed(1)}; ${one.p10Ms.toFixed(1)} to ${one.p90Ms.toFixed(1)}; n = ${one.runs})`,
-        one.toPlain === null ? '' : one.toPlain.toFixed(2),
-        one.predicted == null ? '' : one.predicted.ms.toFixed(0),
-        one.traffic?.rounds ?? '',
-        one.traffic === null ? '' : (one.traffic.exchangedBytes / 1e6).toFixed(2),
-      ],
-    ),
+        milliseconds(one),
+        rate,
+        traffic?.rounds ?? '',
+        traffic === null ? '' : (traffic.exchangedBytes / 1e6).toFixed(2),
+        one.relativeError.toExponential(0),
+      ];
+    }),
   );
-  const verdict = quiet ? 'quiet enough for ratios' : 'too busy for ratios, which are therefore left out';
   return [
-    `**Time.** Chromium tabs on one machine of two cores, one thread a tab (\`npm run bench\`), ${file.date.slice(0, 10)}, commit ${file.commit.slice(0, 7)}. Control: two plain tabs at once do ${before.ratio.toFixed(2)} times (after: ${after.ratio.toFixed(2)}) the runs of one; the machine was ${verdict}.`,
+    `**A thinned exchange, and what others do.** A fifth of the features as bytes, made after training without labels, beside exact divisions, a pipeline of whole layers, and whole models on each device; runs per second with four in flight. ${circumstances(file)} What the thinned networks still get right is in the curves above; "error" is that of one picture against the original.`,
     '',
-    markdownTable(
-      [
-        'model',
-        'what',
-        'ms: median (best; 10th to 90th percentile)',
-        'x plain',
-        'predicted',
-        'rounds',
-        'MB exchanged',
-      ],
-      rows,
-    ),
+    markdownTable(['model', 'what', 'ms', 'runs/s', 'rounds', 'MB exchanged', 'error'], rows),
+    '',
+  ];
+}
+
+export function oneTabSection(): string[] {
+  const file = readResult<BenchFile>('one-tab.json');
+  if (file === undefined) return [];
+  const rows = file.models.flatMap(({ title, results }) =>
+    results.map((one): Row => {
+      const ratio = one.whole === null ? one.toPlain : one.whole.ratio;
+      return [title, one.title, milliseconds(one), ratio?.toFixed(2) ?? '', one.target ?? ''];
+    }),
+  );
+  return [
+    `**What dividing costs where there is nobody to share with.** All shards in one tab, and the stages of two devices in one Worker against the same nodes as one session a device. ${circumstances(file)}`,
+    '',
+    markdownTable(['model', 'what', 'ms', 'ratio', 'wanted at most'], rows),
     '',
   ];
 }
