@@ -74,7 +74,11 @@ class Rewriter {
   narrow(value: string, { send, arrive }: WireNodes): void {
     const sharding = this.#shardings.get(value);
     if (sharding === undefined) return;
-    const sent = send.reduce((input, node) => this.#write(value, input, node, 'sent'), value);
+    const last = send.at(-1);
+    const sent = send.reduce(
+      (input, node) => this.#write(value, input, node, node === last ? 'sent' : 'limited'),
+      value,
+    );
     this.#shardings.set(sent, sharding);
     this.#arrived.set(
       value,
