@@ -40,16 +40,18 @@ function batchText({ maxBatch }: PlanFile): string {
     : 'Compiled for these shapes; one run takes one batch of just this size.';
 }
 
-function shardsTable({ macs, weightBytes, macsPerShard, weightBytesPerShard }: PlanReport): string {
+function shardsTable(report: PlanReport): string {
+  const { macs, weightBytes, heapBytes, macsPerShard, weightBytesPerShard, heapBytesPerShard } = report;
   const shards = macsPerShard.map((own, shard) => [
     `shard ${shard}`,
     formatCount(own),
     percent(own, macs),
     formatCount(weightBytesPerShard[shard] ?? 0),
+    formatCount(heapBytesPerShard[shard] ?? 0),
   ]);
   return formatTable([
-    ['', 'MACs', 'of all', 'weight bytes'],
-    ['whole model', formatCount(macs), '', formatCount(weightBytes)],
+    ['', 'MACs', 'of all', 'weight bytes', 'heap bytes (predicted)'],
+    ['whole model', formatCount(macs), '', formatCount(weightBytes), formatCount(heapBytes)],
     ...shards,
   ]);
 }

@@ -18,12 +18,12 @@ import type { Backend } from '../runtime/backend.ts';
 import { lower } from '../runtime/lower/lower.ts';
 import type { Division } from '../runtime/lower/program.ts';
 import { localLink, referenceDevice } from '../runtime/predict/costModel.ts';
-import type { RoomCost } from '../runtime/predict/simulate.ts';
+import { checkMemoryLimits } from '../runtime/predict/memoryLimit.ts';
 import type { Calibration } from './calibrate/calibration.ts';
 import { oneByOne } from './calibrate/oneByOne.ts';
 import { pixelCalibration } from './calibrate/pixelCalibration.ts';
 import { cheapChannels } from './divide/cheapChannels.ts';
-import { type ChosenDivision, chooseDivision } from './divide/chooseDivision.ts';
+import { type ChosenDivision, chooseDivision, type PlanningCost } from './divide/chooseDivision.ts';
 import { divideByChannels } from './divide/divideChannels.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
 import { divideByLayers } from './divide/divideLayers.ts';
@@ -32,6 +32,7 @@ import { sparseReport } from './measure/sparseReport.ts';
 import { normaliseModel } from './normalise/normaliseModel.ts';
 import { pixelEnds } from './pixels.ts';
 import { emitPlan, type PlanFiles } from './plan/emitPlan.ts';
+import { planCosts } from './plan/planCosts.ts';
 import { receptiveRadius } from './plan/receptiveRadius.ts';
 import { planLatency } from './planLatency.ts';
 import type { SparsifyStep } from './sparsifySettings.ts';
@@ -46,7 +47,7 @@ export interface CompileOptions {
   readonly numShards: number;
   readonly axis: DivisionAxis;
   /** What `auto` plans for; two tabs of one machine by default. */
-  readonly cost?: Pick<RoomCost, 'devices' | 'link'>;
+  readonly cost?: Pick<PlanningCost, 'devices' | 'link' | 'memoryBytes'>;
   /** Turns pictures into 8-bit inputs and outputs. */
   readonly pixels?: PixelOptions;
   /** Shapes of inputs that the model leaves open. */
@@ -84,7 +85,7 @@ export interface LatencyChoice {
 interface DivideOptions {
   readonly numShards: number;
   readonly openBatch: boolean;
-  readonly cost: RoomCost;
+  readonly cost: PlanningCost;
   /** Whether partial sums may travel instead of features: in a narrower type their errors would add up. */
   readonly sums: boolean;
 }
@@ -190,6 +191,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     division,
     Array.from({ length: numShards }, (_, shard) => [shard]),
   );
+  checkMemoryLimits(onePerDevice, divideOptions.cost.memoryBytes);
   const measured = divided.thinned && {
     sparse: await sparseReport({
       ...divided.thinned,
@@ -211,7 +213,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     onePerDevice,
     maxBatch: batchOpen ? openMaxBatch : 1,
     ...measured,
-    ...(predictedMs === undefined ? {} : { predictedMs }),
+    predictedMs: planCosts(pictured.graph, onePerDevice, axis, divideOptions.cost, predictedMs),
     metadata: {
       axis: options.latency === undefined ? axis : 'auto',
       wire: wireType,

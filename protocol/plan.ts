@@ -61,6 +61,9 @@ const report = v.object({
   weightBytes: count,
   macsPerShard: v.array(count),
   weightBytesPerShard: v.array(count),
+  /** Predicted wasm heap of a device with all shards, and with each of them alone; 0 and none in older plans. */
+  heapBytes: v.optional(count, 0),
+  heapBytesPerShard: v.optional(v.array(count), []),
   /** With one shard on each device. */
   rounds: count,
   exchangedBytes: count,

@@ -24,6 +24,8 @@ export interface DeviceView {
   readonly path: 'direct' | 'relay' | null;
   /** Null on this device itself and before the first measurement. */
   readonly roundTripMs: number | null;
+  /** Of its Worker's wasm heap when its shards were loaded; null before, and where it cannot be known. */
+  readonly heapBytes: number | null;
 }
 
 /** Reasons why devices are not connected, by id. */
@@ -59,6 +61,7 @@ export function deviceViews(
       backend: status?.backend ?? null,
       path: peer?.path ?? null,
       roundTripMs: peer?.roundTripMs ?? null,
+      heapBytes: load?.heapBytes ?? null,
     };
   });
   // Those that hold shards first, in the order of their shards.

@@ -17,6 +17,7 @@ import { exchangeArguments, parseExchange } from '../exchangeOptions.ts';
 import { readBytes, siblingReader, writeBytes } from '../files.ts';
 import { parseDevices, parseLink } from '../linkOption.ts';
 import { parsePixels, pixelArguments } from '../pixelOption.ts';
+import { parseMemory } from '../memoryOption.ts';
 import { planText } from '../planText.ts';
 import { createProgress } from '../progress.ts';
 import { parseSweep, sweep } from '../sweep.ts';
@@ -56,7 +57,7 @@ export const compile: Command = {
   name: 'compile',
   summary: 'Divide an ONNX model into shards: writes a plan.',
   usage:
-    'MODEL --shards N|--division division.json --out DIR [--axis channels|rows|auto|layers] [--link 20mbit,3ms] [--devices 1,1] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--labels FILE.npy] [--keep 0.2] [--sweep 0,0.05,0.1,0.2,0.4,1] [--bytes B] [--rounds M] [--within 40ms] [--latency [--loss 0.02]] [--capacity 3,1] [--sparsity 0.75] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
+    'MODEL --shards N|--division division.json --out DIR [--axis channels|rows|auto|layers] [--link 20mbit,3ms] [--devices 1,1] [--memory 64MB] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--labels FILE.npy] [--keep 0.2] [--sweep 0,0.05,0.1,0.2,0.4,1] [--bytes B] [--rounds M] [--within 40ms] [--latency [--loss 0.02]] [--capacity 3,1] [--sparsity 0.75] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
   async run(args, terminal) {
     const { values, positionals } = parseArguments(
       args,
@@ -70,6 +71,7 @@ export const compile: Command = {
         name: { type: 'string' },
         link: { type: 'string' },
         devices: { type: 'string' },
+        memory: { type: 'string' },
         ...exchangeArguments,
         ...pixelArguments,
       },
@@ -94,6 +96,7 @@ export const compile: Command = {
       cost: {
         link,
         devices: parseDevices(values.devices ?? '1', numShards),
+        ...(values.memory === undefined ? {} : { memoryBytes: parseMemory(values.memory) }),
       },
       ...(values.pixels === undefined ? {} : { pixels: parsePixels(values.pixels, values) }),
       external: siblingReader(path),

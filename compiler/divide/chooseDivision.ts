@@ -6,6 +6,7 @@
 import type { Graph } from '../../graph/graph.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import type { Division, RoomProgram, Sharding } from '../../runtime/lower/program.ts';
+import { checkMemoryLimits, type MemoryLimits, memoryShare } from '../../runtime/predict/memoryLimit.ts';
 import { type RoomCost, simulate } from '../../runtime/predict/simulate.ts';
 import { cheapChannels } from './cheapChannels.ts';
 import { divideByChannels } from './divideChannels.ts';
@@ -32,6 +33,14 @@ const changes: readonly (readonly [Axis, Axis])[] = [
 interface Candidate extends DividedGraph {
   readonly room: RoomProgram;
   readonly ms: number;
+  /** Of the limit, where it is worst; above 1 it does not fit. */
+  readonly memory: number;
+}
+
+/** A division that fits comes before one that does not, and the nearest before those further off. */
+function isBetter(a: Candidate, b: Candidate, share = 1): boolean {
+  const [overA, overB] = [Math.max(1, a.memory), Math.max(1, b.memory)];
+  return overA === overB ? a.ms < b.ms * share : overA < overB;
 }
 
 interface Change extends Candidate {
@@ -47,12 +56,12 @@ const worthwhile = 0.995;
 
 class Search {
   readonly #graph: Graph;
-  readonly #cost: RoomCost;
+  readonly #cost: PlanningCost;
   readonly #numShards: number;
   readonly #openBatch: boolean;
   readonly #shardings: Readonly<Record<Axis, ReadonlyMap<string, Sharding>>>;
 
-  constructor(graph: Graph, numShards: number, cost: RoomCost, openBatch: boolean) {
+  constructor(graph: Graph, numShards: number, cost: PlanningCost, openBatch: boolean) {
     this.#graph = graph;
     this.#cost = cost;
     this.#numShards = numShards;
@@ -82,17 +91,20 @@ class Search {
       shardings: new Map([...shardings, ...partial.shardings]),
       sendFirst,
     };
-    const placement = Array.from({ length: this.#numShards }, (_, shard) => [shard]);
-    const room = lower(partial.graph, division, placement);
-    return { graph: partial.graph, division, room, ms: simulate(room, this.#cost).totalMs };
+    return this.#play({ graph: partial.graph, division });
   }
 
   /** By channels throughout, with partial sums where they are cheaper. */
   cheapestChannels(): Candidate {
-    const divided = cheapChannels(this.#graph, this.#numShards, this.#cost, this.#openBatch);
+    return this.#play(cheapChannels(this.#graph, this.#numShards, this.#cost, this.#openBatch));
+  }
+
+  /** One shard on each device. */
+  #play(divided: DividedGraph): Candidate {
     const placement = Array.from({ length: this.#numShards }, (_, shard) => [shard]);
     const room = lower(divided.graph, divided.division, placement);
-    return { ...divided, room, ms: simulate(room, this.#cost).totalMs };
+    const memory = memoryShare(room, this.#cost.memoryBytes);
+    return { ...divided, room, ms: simulate(room, this.#cost).totalMs, memory };
   }
 
   /** The change of axis with the shortest run, found coarsely and then around the best point. */
@@ -103,7 +115,7 @@ class Search {
       const at = Math.min(last, Math.max(0, Math.round(nodes)));
       if (!tried.has(at)) tried.set(at, this.changeAt(at, first, then));
     };
-    const best = () => [...tried].reduce((a, b) => (b[1].ms < a[1].ms ? b : a));
+    const best = () => [...tried].reduce((a, b) => (isBetter(b[1], a[1]) ? b : a));
     const step = last / coarsePoints;
     for (let i = 0; i <= coarsePoints; i++) attempt(i * step);
     for (let width = step / 2; width >= 1; width /= 2) {
@@ -127,7 +139,7 @@ class Search {
         [...best.division.shardings].filter(([name]) => name !== value && this.#isOriginal(name)),
       );
       const candidate = this.evaluate(shardings, false);
-      if (candidate.ms >= best.ms * worthwhile) continue;
+      if (!isBetter(candidate, best, worthwhile)) continue;
       best = candidate;
       recomputed++;
     }
@@ -145,11 +157,19 @@ class Search {
   }
 }
 
-/** `cost.devices` gives one cost for each shard; `sums`: whether partial sums may travel instead of features. */
+export interface PlanningCost extends RoomCost {
+  /** Bytes of each device's heap. */
+  readonly memoryBytes?: MemoryLimits;
+}
+
+/**
+ * `cost.devices` gives one cost for each shard; `sums`: whether partial sums may travel instead of features. Throws
+ * MEMORY_LIMIT where no division fits.
+ */
 export function chooseDivision(
   graph: Graph,
   numShards: number,
-  cost: RoomCost,
+  cost: PlanningCost,
   openBatch: boolean,
   sums = true,
 ): ChosenDivision {
@@ -161,22 +181,27 @@ export function chooseDivision(
   const channels = sums ? search.cheapestChannels() : search.changeAt(0, 'none', 'channels');
   const change = changes
     .map(([first, then]) => search.bestChange(first, then))
-    .reduce((best, next) => (next.ms < best.ms ? next : best));
+    .reduce((best, next) => (isBetter(next, best) ? next : best));
   const recomputed = search.recompute(change);
   const early = search.sendFirst(recomputed);
-  const chosen = early.ms < recomputed.ms * worthwhile ? early : recomputed;
-  if (sums && channels.ms < chosen.ms * worthwhile) {
+  const chosen = isBetter(early, recomputed, worthwhile) ? early : recomputed;
+  const fits = memoryShare(alone, cost.memoryBytes) <= 1;
+  const aloneReason = fits ? 'one device alone is faster' : 'one device alone has not the memory';
+  if (sums && isBetter(channels, chosen, worthwhile)) {
+    checkMemoryLimits(channels.room, cost.memoryBytes);
     return {
-      ...channels,
+      graph: channels.graph,
+      division: channels.division,
       predictedMs: { one, channels: channels.ms, rows: rows.ms, auto: channels.ms },
-      reason: `Throughout by channels, with partial sums${channels.ms > one ? '; one device alone is faster' : ''}.`,
+      reason: `Throughout by channels, with partial sums${channels.ms > one ? `; ${aloneReason}` : ''}.`,
     };
   }
+  checkMemoryLimits(chosen.room, cost.memoryBytes);
   const reasons = [
     axisReason(change, graph.nodes.length),
     ...(recomputed.recomputed > 0 ? [`${recomputed.recomputed} halos recomputed instead of exchanged`] : []),
     ...(chosen === early ? ['what is sent is made first'] : []),
-    ...(chosen.ms > one ? ['one device alone is faster'] : []),
+    ...(chosen.ms > one ? [aloneReason] : []),
   ];
   return {
     graph: chosen.graph,

@@ -3,7 +3,9 @@ import { shapedValues, viewNode } from '../../graph/nodeView.ts';
 import { ruleOf } from '../../graph/ops/rules.ts';
 import { byteCount } from '../../graph/tensor.ts';
 import type { PlanReport } from '../../protocol/plan.ts';
+import { lower } from '../../runtime/lower/lower.ts';
 import type { RoomProgram } from '../../runtime/lower/program.ts';
+import { predictPeak } from '../../runtime/predict/memory.ts';
 import { describeExchanges } from './exchanges.ts';
 import { describeReplicated, type ReplicatedContext } from './replicated.ts';
 
@@ -13,6 +15,9 @@ export function describePlan(context: ReplicatedContext, onePerDevice: RoomProgr
   const values = shapedValues(graph);
   const macsOf = (node: (typeof graph.nodes)[number]) =>
     ruleOf(node)?.macs?.(viewNode(graph, values, node)) ?? 0;
+  const all = Array.from({ length: onePerDevice.programs.length }, (_, shard) => shard);
+  const heapOf = (room: RoomProgram) => room.programs.map((program) => predictPeak(program).heapBytes);
+  const [heapBytes = 0] = heapOf(lower(graph, context.division, [all]));
   return {
     macs: graph.nodes.reduce((sum, node) => sum + macsOf(node), 0),
     weightBytes: [...graph.initializers.values()].reduce((sum, { data }) => sum + data.byteLength, 0),
@@ -20,6 +25,8 @@ export function describePlan(context: ReplicatedContext, onePerDevice: RoomProgr
     weightBytesPerShard: onePerDevice.programs.map(({ weights }) =>
       [...weights.values()].reduce((sum, { dataType, dims }) => sum + byteCount(dataType, dims), 0),
     ),
+    heapBytes,
+    heapBytesPerShard: heapOf(onePerDevice),
     rounds: onePerDevice.rounds,
     exchangedBytes: onePerDevice.exchangedBytes,
     exchanges: [...describeExchanges(values, onePerDevice)],

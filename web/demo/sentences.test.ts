@@ -14,6 +14,7 @@ const device: DeviceView = {
   backend: { kind: 'wasm', threads: 2, reason: '' },
   path: 'relay',
   roundTripMs: 3.14,
+  heapBytes: null,
 };
 
 describe('sentences', () => {
