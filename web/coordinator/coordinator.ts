@@ -207,7 +207,10 @@ export class Coordinator {
     let rounds = 0;
     do {
       // Decisions that undo each other would hang the page; an error can at least be seen.
-      if (rounds++ > 100) throw new StarlingError('INTERNAL', 'The device came to no decision.');
+      if (rounds++ > 100) {
+        this.#stepping = false;
+        throw new StarlingError('INTERNAL', 'The device came to no decision.');
+      }
       this.#again = false;
       epochs.takeChanged();
       follower.follow(epochs.hostPresent ? epochs.placement : null);

@@ -29,11 +29,12 @@ export function stepAsOther(parts: Parts): void {
   const session = sessions.current;
   if (session === null || session.failed) return;
   const { load, plan } = follower;
-  // Of several plans, the one that the room has already.
-  if (plan !== null && session.urls.includes(plan.url)) session.url = plan.url;
   if (epochs.hostPresent && session.summary === null && !sessions.wantsOther(session)) {
-    if (load?.phase === 'ready' && plan !== null) session.succeed(plan.summary);
-    else if (load?.phase === 'failed') sessions.fail(session);
+    if (load?.phase === 'ready' && plan !== null) {
+      // Of several plans, the one that the room has already.
+      session.url = plan.url;
+      session.succeed(plan.summary);
+    } else if (load?.phase === 'failed') sessions.fail(session);
   }
   if (sessions.opening || !role.mayTake(claims(parts))) return;
   if (plan?.url !== session.url) {
@@ -70,6 +71,7 @@ export function stepAsHost(parts: Parts): void {
     else leaveStalledOut(parts, placement, session);
     return;
   }
+  if (sound) session.succeed(opened.summary);
   // Whoever joined while the last load or run was going on is taken up here, before the next run.
   const decision = epochs.decide(session.urls);
   if (decision instanceof StarlingError) {
@@ -81,7 +83,6 @@ export function stepAsHost(parts: Parts): void {
     if (decision !== null) epochs.announce(decision);
     return;
   }
-  session.succeed(opened.summary);
   if (runs.mayStart() && !role.yields()) runs.startNext(placement);
 }
 

@@ -101,11 +101,14 @@ export class Follower {
     this.#pumping = false;
   }
 
-  /** A device that gets no shards this time is as fast as it was with those it had of the same model. */
+  /**
+   * A device that gets no shards this time is as fast as it was with those it had of the same model; of several
+   * measurements the best counts, because whatever else goes on can only make it look slower.
+   */
   #measured(found: LoadReport | undefined): LoadReport {
     const model = this.#plan?.summary.sourceSha256 ?? '';
     const known = this.#known?.model === model ? this.#known.report : { speed: null, heapBytes: null };
-    const report = { ...known, ...found, speed: found?.speed ?? known.speed };
+    const report = { ...known, ...found, speed: fastest(found?.speed ?? null, known.speed) };
     this.#known = { model, report };
     return report;
   }
@@ -187,4 +190,8 @@ function loadFraction(progress: LoadProgress): number {
     case 'ready':
       return 1;
   }
+}
+
+function fastest(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b);
 }

@@ -146,6 +146,21 @@ describe('a host that places by measurement', () => {
     expect(device.openUrl).toBe(url);
   });
 
+  it('opens the second of several plans where that is better from the beginning', async () => {
+    const room = await roomOf(['a', 'b'], (plan, devices) => (plan === rows ? 50 : 80) / devices.length);
+    const { coordinator, device, devices } = host(room);
+    const load = coordinator.load([url, rows]);
+    await room.settle();
+    expect((await load).sha256).toBe(planOf(rows).sha256);
+    expect(device.openUrl).toBe(rows);
+    expect(devices()).toEqual(['a', 'b']);
+    // A page that would take either has what the room has.
+    const other = room.coordinators.get('b')?.load([url, rows]);
+    await room.settle();
+    expect((await other)?.sha256).toBe(planOf(rows).sha256);
+    expect(coordinator.state.placement?.host).toBe('a');
+  });
+
   it('rejects the load with what the forecast says, and lets it be tried again', async () => {
     const room = await roomOf(['a'], () => 100);
     const { coordinator, device } = host(room);
