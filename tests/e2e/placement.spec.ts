@@ -1,4 +1,4 @@
-/** A real network in real tabs: placed by measurement, from several plans, and within the memory of each device. */
+/** Real networks in real tabs: placed by measurement, from several plans, and within the memory of each device. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
@@ -8,35 +8,57 @@ import { saveModel } from '../../graph/save.ts';
 import { float32Tensor, float32View } from '../../graph/tensor.ts';
 import { resnet50Model } from '../support/resnet50.ts';
 import { runOnce } from '../support/runOnce.ts';
-import { hasShared } from '../support/shared.ts';
+import { hasShared, readSharedModel } from '../support/shared.ts';
 import { type RoomSite, startRoomSite } from './support/roomSite.ts';
 import { testPicture } from './support/tinyUpscaler.ts';
 
-test.skip(!hasShared, 'resnet50 is made from the shared models');
+test.skip(!hasShared, 'there are no shared models');
 
-const side = 224;
-const input = 'gpu_0/data_0';
-const plans = { channels: '/plans/resnet50-channels/plan.json', rows: '/plans/resnet50-rows/plan.json' };
+interface Network {
+  readonly name: string;
+  readonly input: string;
+  readonly side: number;
+  bytes(): Promise<Uint8Array>;
+}
+
+/** Many weights. */
+const large: Network = {
+  name: 'resnet50',
+  input: 'gpu_0/data_0',
+  side: 224,
+  bytes: async () => saveModel(await resnet50Model(createHeapBackend)).bytes,
+};
+/** Quickly loaded. */
+const small: Network = {
+  name: 'resnet20',
+  input: 'input',
+  side: 32,
+  bytes: async () => readSharedModel('resnet20-cifar10.onnx'),
+};
+const urlOf = ({ name }: Network, axis: string) => `/plans/${name}-${axis}/plan.json`;
 /** Between what one device needs for the whole network (some 140 MiB) and what two need for a half (some 80). */
 const limitMib = 105;
 const mebi = 2 ** 20;
 
 let site: RoomSite;
-let expected: Float32Array;
+const expected = new Map<Network, Float32Array>();
 test.beforeAll(async () => {
   test.setTimeout(240_000);
   site = await startRoomSite(2);
-  const backend = await createHeapBackend();
-  const model = saveModel(await resnet50Model(createHeapBackend)).bytes;
-  for (const axis of ['channels', 'rows'] as const) {
-    const { files } = await compileModel(model, { name: 'resnet50', numShards: 2, axis, backend });
-    const folder = join(site.mounts['/plans'] ?? '', `resnet50-${axis}`);
-    await mkdir(folder);
-    for (const [name, bytes] of files) await writeFile(join(folder, name), bytes);
+  for (const network of [large, small]) {
+    const { name, side, input } = network;
+    const backend = await createHeapBackend();
+    const model = await network.bytes();
+    for (const axis of network === large ? (['channels'] as const) : (['channels', 'rows'] as const)) {
+      const { files } = await compileModel(model, { name, numShards: 2, axis, backend });
+      const folder = join(site.mounts['/plans'] ?? '', `${name}-${axis}`);
+      await mkdir(folder);
+      for (const [file, bytes] of files) await writeFile(join(folder, file), bytes);
+    }
+    const feeds = new Map([[input, float32Tensor([1, 3, side, side], testPicture(1, side, side))]]);
+    const [output] = (await runOnce(backend, model, feeds)).values();
+    expected.set(network, output === undefined ? new Float32Array(0) : float32View(output).slice());
   }
-  const feeds = new Map([[input, float32Tensor([1, 3, side, side], testPicture(1, side, side))]]);
-  const [output] = (await runOnce(backend, model, feeds)).values();
-  expected = output === undefined ? new Float32Array(0) : float32View(output).slice();
 });
 test.afterAll(() => site.close());
 test.setTimeout(180_000);
@@ -87,7 +109,9 @@ function load(page: Page, urls: readonly string[]): Promise<{ code: string; mess
   }, urls);
 }
 
-async function run(page: Page) {
+async function run(page: Page, network: Network) {
+  const { side, input } = network;
+  const answer = expected.get(network) ?? new Float32Array(0);
   const result = await page.evaluate(
     async ({ data, dims, name }) => {
       const room = await globalThis.starling.room;
@@ -115,21 +139,21 @@ async function run(page: Page) {
     },
     { data: Array.from(testPicture(1, side, side)), dims: [1, 3, side, side], name: input },
   );
-  const largest = Math.max(...expected.map(Math.abs));
-  const worst = Math.max(...expected.map((value, i) => Math.abs(value - (result.values[i] ?? Number.NaN))));
+  const largest = Math.max(...answer.map(Math.abs));
+  const worst = Math.max(...answer.map((value, i) => Math.abs(value - (result.values[i] ?? Number.NaN))));
   expect(worst / largest).toBeLessThan(1e-4);
   return result;
 }
 
 test('a network that is too large for one device is refused there, and runs on two', async ({ context }) => {
   const a = await openMember(context, 'memory', limitMib);
-  const refused = await load(a, [plans.channels]);
+  const refused = await load(a, [urlOf(large, 'channels')]);
   expect(refused?.code).toBe('MEMORY_LIMIT');
   expect(refused?.message).toMatch(/needs about \d+\.\d MB on .*, whose limit is 110\.1 MB/);
   await openMember(context, 'memory', limitMib);
   await waitForDevices(a, 2);
-  expect(await load(a, [plans.channels])).toBeNull();
-  const { devices, heapBytes, heaps, choice } = await run(a);
+  expect(await load(a, [urlOf(large, 'channels')])).toBeNull();
+  const { devices, heapBytes, heaps, choice } = await run(a, large);
   expect(devices).toBe(2);
   expect(choice?.aloneMs).toBeNull();
   expect(choice?.reason).toContain('the model does not fit one');
@@ -148,18 +172,21 @@ test('equal shares that do not fit are refused by the device itself, before it f
   const a = await openMember(context, 'own limit', limitMib);
   const fetched: string[] = [];
   a.context().on('request', (request) => fetched.push(request.url()));
-  const code = await a.evaluate(async (url) => {
-    const address = '/library/index.js';
-    const { joinRoom } = (await import(address)) as Library;
-    const memoryLimitBytes = 105 * 2 ** 20;
-    const room = await joinRoom({
+  const code = await a.evaluate(
+    async (url) => {
+      const address = '/library/index.js';
+      const { joinRoom } = (await import(address)) as Library;
+      const memoryLimitBytes = 105 * 2 ** 20;
+      const room = await joinRoom({
       signaling: '/', room: 'own limit all', backend: 'wasm', threads: 1, devices: 'all', memoryLimitBytes,
     }); // biome-ignore format: one record
-    return room.load(url).then(
-      () => 'loaded',
-      (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
-    );
-  }, plans.channels);
+      return room.load(url).then(
+        () => 'loaded',
+        (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
+      );
+    },
+    urlOf(large, 'channels'),
+  );
   expect(code).toMatch(/^MEMORY_LIMIT: 2 of the 2 shards of "resnet50" need about \d+ MiB/);
   expect(fetched.filter((url) => url.endsWith('.bin'))).toEqual([]);
 });
@@ -170,9 +197,9 @@ test('of two plans the better one for the devices that are there is taken, and b
   const a = await openMember(context, 'plans');
   const b = await openMember(context, 'plans');
   await waitForDevices(a, 2);
-  expect(await load(a, [plans.rows, plans.channels])).toBeNull();
+  expect(await load(a, [urlOf(small, 'rows'), urlOf(small, 'channels')])).toBeNull();
   for (let i = 0; i < 4; i++) {
-    const { devices, choice } = await run(a);
+    const { devices, choice } = await run(a, small);
     expect(choice).not.toBeNull();
     expect(choice?.forecast.shards.filter((held) => held.length > 0)).toHaveLength(devices);
     const { aloneMs, expectedMs } = choice ?? { aloneMs: null, expectedMs: Number.NaN };
@@ -180,7 +207,7 @@ test('of two plans the better one for the devices that are there is taken, and b
     expect(expectedMs).toBeLessThanOrEqual(1.05 * (aloneMs ?? Number.NaN));
   }
   await b.close();
-  expect(await run(a)).toMatchObject({
+  expect(await run(a, small)).toMatchObject({
     devices: 1,
     choice: { reason: 'This device has the room to itself.' },
   });
@@ -188,7 +215,7 @@ test('of two plans the better one for the devices that are there is taken, and b
 
 test('plans of different models are refused together', async ({ context }) => {
   const page = await openMember(context, 'different');
-  const refused = await load(page, [plans.rows, '/plan/plan.json']);
+  const refused = await load(page, [urlOf(small, 'rows'), '/plan/plan.json']);
   expect(refused?.code).toBe('PLAN_UNREADABLE');
-  expect(refused?.message).toContain('"resnet50" and "tiny-upscaler" were compiled from different files');
+  expect(refused?.message).toContain('"resnet20" and "tiny-upscaler" were compiled from different files');
 });
