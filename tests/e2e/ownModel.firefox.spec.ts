@@ -4,7 +4,14 @@ import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { relativeDifference } from '../support/relativeDifference.ts';
 import { runOnce } from '../support/runOnce.ts';
 import { hasShared, readSharedModel, sharedFolder } from '../support/shared.ts';
-import { dropFile, expectLoaded, modelInput, runWithNpy, startCompiling } from './support/modelPage.ts';
+import {
+  dropFile,
+  expectLoaded,
+  modelInput,
+  offeredOutput,
+  runWithNpy,
+  startCompiling,
+} from './support/modelPage.ts';
 import { expectShards, openTab, type RoomSite, startRoomSite } from './support/roomSite.ts';
 
 let site: RoomSite;
@@ -32,7 +39,7 @@ for (const { file, input, dims, axis, threads } of cases) {
     await expectLoaded(page, 150_000);
 
     const given = modelInput(dims);
-    const output = await runWithNpy(page, given);
+    const output = await runWithNpy(page, given, offeredOutput);
     const backend = await createHeapBackend({ threads: 1 });
     const alone = await runOnce(backend, readSharedModel(file), new Map([[input, given]]));
     const [name = ''] = alone.keys();

@@ -50,13 +50,17 @@ export function modelInput(dims: readonly number[]): Tensor {
 }
 
 /** Gives the first input as .npy, runs the model, and reads the first output as it is saved. */
-export async function runWithNpy(page: Page, { dims, data }: Tensor): Promise<Tensor> {
+export async function runWithNpy(
+  page: Page,
+  { dims, data }: Tensor,
+  save: (page: Page) => Promise<Tensor> = saveOutput,
+): Promise<Tensor> {
   const buffer = Buffer.from(writeNpy({ dataType: 'float32', dims, data }));
   const file = { name: 'in.npy', mimeType: 'application/octet-stream', buffer };
   await page.locator('#model-npy-0').setInputFiles(file);
   await expect(page.locator('.chosen').first()).toContainText('in.npy');
   await runModel(page);
-  return saveOutput(page);
+  return save(page);
 }
 
 /** Presses Run and waits for the outputs. */
@@ -71,6 +75,26 @@ export async function saveOutput(page: Page): Promise<Tensor> {
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Save as .npy' }).first().click();
   return readNpy(new Uint8Array(await readFile(await (await download).path())));
+}
+
+/** The same where Playwright hears of no download, as in stock Firefox: the file as the page offers it to be saved. */
+export async function offeredOutput(page: Page): Promise<Tensor> {
+  await page.evaluate(() => {
+    const { createObjectURL } = URL;
+    const offered = new Promise<string>((resolve) => {
+      URL.createObjectURL = (object) => {
+        URL.createObjectURL = createObjectURL;
+        const reader = new FileReader();
+        reader.onload = () => resolve(String(reader.result));
+        if (object instanceof Blob) reader.readAsDataURL(object);
+        return createObjectURL.call(URL, object);
+      };
+    });
+    Object.assign(globalThis, { offered });
+  });
+  await page.getByRole('button', { name: 'Save as .npy' }).first().click();
+  const address = await page.evaluate(() => (globalThis as unknown as { offered: Promise<string> }).offered);
+  return readNpy(new Uint8Array(Buffer.from(address.slice(address.indexOf(',') + 1), 'base64')));
 }
 
 /** A picture of 60 x 40 pixels: two thirds of one colour, the rest transparent. */
