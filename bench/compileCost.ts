@@ -17,6 +17,7 @@ import { readBytes } from '../cli/files.ts';
 import { formatTable } from '../cli/table.ts';
 import { compileModel } from '../compiler/compile.ts';
 import { chromiumOptions } from '../scripts/browserOptions.ts';
+import { readSharedModel } from '../tests/support/shared.ts';
 import { median, rounded } from './figures.ts';
 import { describeCommit, describeMachine, loadAverage } from './machine.ts';
 import { type BenchModel, benchModels } from './models.ts';
@@ -34,6 +35,15 @@ interface Cost {
   readonly peakBytes: number | null;
 }
 
+/** So small that what it takes is the engine's own: its code, its heap and what compiling it costs. */
+const smallest: BenchModel = {
+  id: 'espcn',
+  title: 'espcn at 24 x 20',
+  input: { name: 'input', dims: [1, 1, 24, 20] },
+  range: [0, 1],
+  bytes: async () => readSharedModel('espcn-x3.onnx'),
+};
+
 interface Measurement {
   readonly model: string;
   readonly title: string;
@@ -42,6 +52,8 @@ interface Measurement {
   readonly medianMs: number;
   readonly medianCpuMs: number | null;
   readonly mostPeakBytes: number | null;
+  /** The same of the smallest model: the engine itself. */
+  readonly engineBytes: number | null;
   readonly runs: readonly Cost[];
 }
 
@@ -61,7 +73,7 @@ else console.log(JSON.stringify(await compileHere(modelsOf(values.models)[0], va
 
 function modelsOf(list: string): readonly BenchModel[] {
   return list.split(',').map((wanted) => {
-    const model = benchModels.find(({ id }) => id === wanted);
+    const model = [...benchModels, smallest].find(({ id }) => id === wanted);
     if (model === undefined)
       throw new Error(`Expected --models out of ${benchModels.map(({ id }) => id)}, got ${wanted}.`);
     return model;
@@ -129,6 +141,7 @@ function summary(
   model: BenchModel,
   place: Measurement['place'],
   fileBytes: number,
+  engine: Cost,
   runs: readonly Cost[],
 ): Measurement {
   const cpu = runs.flatMap(({ cpuMs }) => cpuMs ?? []);
@@ -141,6 +154,7 @@ function summary(
     medianMs: rounded(median(runs.map(({ ms }) => ms)), 0),
     medianCpuMs: cpu.length === 0 ? null : rounded(median(cpu), 0),
     mostPeakBytes: peaks.length === 0 ? null : Math.max(...peaks),
+    engineBytes: engine.peakBytes,
     runs,
   };
 }
@@ -154,6 +168,8 @@ async function main(): Promise<void> {
   const site = inBrowser ? await serveBenchSite('127.0.0.1', '127.0.0.1') : null;
   const measured: Measurement[] = [];
   let browserVersion: string | null = null;
+  const smallestPath = join(folder, 'smallest.onnx');
+  writeFileSync(smallestPath, await smallest.bytes());
   for (const model of modelsOf(values.models)) {
     const bytes = await model.bytes();
     const path = join(folder, `${model.id}.onnx`);
@@ -164,14 +180,16 @@ async function main(): Promise<void> {
       return runs;
     };
     if (places.includes('node')) {
+      const engine = compileInChild(smallest, smallestPath);
       const runs = await repeated(() => compileInChild(model, path));
-      measured.push(summary(model, 'node', bytes.byteLength, runs));
+      measured.push(summary(model, 'node', bytes.byteLength, engine, runs));
     }
     if (site !== null) {
       const browser = await chromium.launch(chromiumOptions());
       browserVersion = `Chromium ${browser.version()}`;
+      const engine = await compileInBrowser(browser, site, smallest, smallestPath);
       const runs = await repeated(() => compileInBrowser(browser, site, model, path));
-      measured.push(summary(model, 'browser', bytes.byteLength, runs));
+      measured.push(summary(model, 'browser', bytes.byteLength, engine, runs));
       await browser.close();
     }
   }
@@ -197,15 +215,16 @@ async function main(): Promise<void> {
 function tableOf(measured: readonly Measurement[]): string {
   const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
   return formatTable([
-    ['model', 'where', 'seconds', 'CPU seconds', 'file', 'peak', 'x file'],
-    ...measured.map(({ title, place, medianMs, medianCpuMs, fileBytes, mostPeakBytes }) => [
+    ['model', 'where', 'seconds', 'CPU seconds', 'file', 'peak', 'of it engine', 'rest x file'],
+    ...measured.map(({ title, place, medianMs, medianCpuMs, fileBytes, mostPeakBytes, engineBytes }) => [
       title,
       place,
       (medianMs / 1000).toFixed(1),
       medianCpuMs === null ? '' : (medianCpuMs / 1000).toFixed(1),
       megabytes(fileBytes),
       mostPeakBytes === null ? '' : megabytes(mostPeakBytes),
-      mostPeakBytes === null ? '' : (mostPeakBytes / fileBytes).toFixed(1),
+      engineBytes === null ? '' : megabytes(engineBytes),
+      mostPeakBytes === null ? '' : ((mostPeakBytes - (engineBytes ?? 0)) / fileBytes).toFixed(1),
     ]),
   ]);
 }
