@@ -1,5 +1,6 @@
 /** The README's section "Measured", made from the files in bench/results and from nothing else. */
 import { oneTabSection, tabsSection, thinnedSection } from './figures/bench.ts';
+import { compileSection } from './figures/compile.ts';
 import { scalerSection } from './figures/scaler.ts';
 import { tasksSection } from './figures/tasks.ts';
 import { trainingSection } from './figures/training.ts';
@@ -16,6 +17,7 @@ const sections: readonly (() => readonly string[])[] = [
   tabsSection,
   thinnedSection,
   oneTabSection,
+  compileSection,
   scalerSection,
 ];
 
