@@ -3,7 +3,7 @@
  * fixed setting of a grid, and all ways to choose; a steady stream and bursts; two input sizes; a shaped link. Controls
  * come first and last. Prints tables and writes JSON.
  *
- *   npm run bench:scaler -- [--models resnet20,esrgan-slim] [--parts main,sizes,link] [--megabits 50] [--seconds 4]
+ *   npm run bench:scaler -- [--models resnet20,esrgan-slim] [--parts main,sizes,link] [--megabits 60] [--seconds 4]
  *                           [--adapt 14] [--json bench/results/scaler.json|-]
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -33,6 +33,7 @@ import {
   grid,
   loads,
   resnet20,
+  resnet20Sparse,
   type ScalerModel,
 } from './scaler/models.ts';
 import { type Part, partTable } from './scaler/report.ts';
@@ -52,7 +53,7 @@ const { values } = parseArgs({
   options: {
     models: { type: 'string', default: 'resnet20,esrgan-slim' },
     parts: { type: 'string', default: 'main,sizes,link' },
-    megabits: { type: 'string', default: '50' },
+    megabits: { type: 'string', default: '60' },
     seconds: { type: 'string', default: '4' },
     adapt: { type: 'string', default: '14' },
     json: { type: 'string', default: fileURLToPath(new URL('./results/scaler.json', import.meta.url)) },
@@ -178,7 +179,7 @@ async function measureLink(site: ScalerSite, isolated: boolean, add: (part: Part
     const link = createSlowLink();
     const origin = `http://${link.host}:${site.port}`;
     const browsers = await link.launch(origin);
-    const given = await site.compile(esrganSmall);
+    const given = await site.compile(resnet20Sparse);
     const places = browsers.map((browser) => ({ browser, url: `${origin}${site.pagePath}` }));
     const room = await openScalerRoom(places, 'link');
     link.setSpeed(megabits);
@@ -192,7 +193,7 @@ async function measureLink(site: ScalerSite, isolated: boolean, add: (part: Part
       );
     add({
       part: 'link',
-      title: `${esrganSmall.title}, divided over both ends of a link of ${megabits} Mbit/s`,
+      title: `${resnet20Sparse.title}, divided over both ends of a link of ${megabits} Mbit/s`,
       objective,
       results,
     });

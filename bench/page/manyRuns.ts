@@ -32,7 +32,9 @@ export interface Load {
 
 export interface Served {
   readonly seconds: number;
+  /** Answered in these seconds, and in all: with the last runs of a steady stream, which are answered after its end. */
   readonly items: number;
+  readonly answered: number;
   /** Milliseconds of each run: from the start of its batch, and from the call, to the answer. */
   readonly serviceMs: readonly number[];
   readonly totalMs: readonly number[];
@@ -120,6 +122,7 @@ export class ManyRuns {
     return {
       seconds,
       items: counted.length,
+      answered: answers.length,
       serviceMs: counted.map((answer) => answer.serviceMs),
       totalMs: counted.map((answer) => answer.totalMs),
       perSecond,

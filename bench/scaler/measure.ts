@@ -111,8 +111,18 @@ export async function measureAll(
 }
 
 function figuresOf(way: string, load: Load['kind'], measured: Measured, p95Ms: number): WayResult {
-  const { seconds, items, serviceMs, totalMs, perSecond, setting, cpuSeconds, computeMs, networkMs } =
-    measured;
+  const {
+    seconds,
+    items,
+    answered,
+    serviceMs,
+    totalMs,
+    perSecond,
+    setting,
+    cpuSeconds,
+    computeMs,
+    networkMs,
+  } = measured;
   const within = serviceMs.filter((ms) => ms <= p95Ms).length;
   const orNull = (value: number | null, digits?: number) => (value === null ? null : rounded(value, digits));
   return {
@@ -130,7 +140,7 @@ function figuresOf(way: string, load: Load['kind'], measured: Measured, p95Ms: n
     p95Ms: rounded(quantile(serviceMs, 0.95)),
     p99Ms: rounded(quantile(serviceMs, 0.99)),
     totalP95Ms: rounded(quantile(totalMs, 0.95)),
-    cpuSecondsPerItem: orNull(cpuSeconds === null || items === 0 ? null : cpuSeconds / items, 5),
+    cpuSecondsPerItem: orNull(cpuSeconds === null || answered === 0 ? null : cpuSeconds / answered, 5),
     computeMs: orNull(computeMs),
     networkMs: orNull(networkMs),
     refused: measured.refused,

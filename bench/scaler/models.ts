@@ -25,6 +25,13 @@ export const resnet20: ScalerModel = {
   input: { name: 'input', dims: [1, 3, 32, 32] },
   keep: null,
 };
+/** Its rounds are many and small: on a link its devices wait more than they compute or send. */
+export const resnet20Sparse: ScalerModel = {
+  ...resnet20,
+  id: 'resnet20-sparse',
+  title: 'resnet20 at 32 x 32, a fiftieth of the exchange',
+  keep: 0.02,
+};
 export const esrgan = upscaler(48);
 /** The same network on a quarter of the pixels: the effect of the data. */
 export const esrganSmall = upscaler(24);
