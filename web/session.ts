@@ -25,7 +25,10 @@ export interface RunReport extends RunStats {
 export interface RunOptions {
   /** Calls the run off: it rejects with RUN_ABORTED at once. */
   readonly signal?: AbortSignal | undefined;
-  /** Has every device note what it does; the report then has a `timeline`, and the answer comes a little later. */
+  /**
+   * Has every device note what it does; the report then has a `timeline`, and the answer comes a little later. Not of a
+   * plan loaded with an objective, whose runs travel in batches.
+   */
   readonly timeline?: boolean | undefined;
   /**
    * Of a plan loaded with an objective: RUN_TIMEOUT where there is no answer after so many milliseconds, in the queue

@@ -139,6 +139,50 @@ test('a tab that leaves in the middle costs time, not a run', async ({ context }
     .toEqual([1, 1]);
 });
 
+test('two pages feed one room, each with a queue and instances of its own', async ({ context }) => {
+  const pages = [await openTab(context, site, 'scaled-two'), await openTab(context, site, 'scaled-two')];
+  for (const page of pages) await expectShards(page, ['0,1', '2,3']);
+  const wishes = { p95Ms: 10_000, policy: { fixed: { batch: 2, instances: 2 } } };
+  await Promise.all(pages.map((page) => loadScaled(page, wishes)));
+  const answers = await Promise.all(pages.map((page) => runMany(page, ['camera'], 10, [1, 2, 3])));
+  for (const own of answers) {
+    expect(own).toHaveLength(10);
+    await expectAllRight(own);
+  }
+  for (const page of pages) {
+    await expect.poll(async () => (await stats(page))?.instances, { timeout: 30_000 }).toBe(2);
+    expect(new Set((await stats(page))?.placements.flat()).size).toBe(2);
+  }
+});
+
+test('a plan that no server has is held by instances on both devices', async ({ context }) => {
+  const a = await openTab(context, site, 'scaled-held');
+  await openTab(context, site, 'scaled-held');
+  await expectShards(a, ['0,1', '2,3']);
+  await a.evaluate(async () => {
+    const fetchBytes = async (name: string) =>
+      new Uint8Array(await (await fetch(`/plan/${name}`)).arrayBuffer());
+    const plan = await fetchBytes('plan.json');
+    const { graph, weights } = JSON.parse(new TextDecoder().decode(plan)) as {
+      graph: { path: string };
+      weights: { path: string }[];
+    };
+    const files = new Map([['plan.json', plan]]);
+    for (const { path } of [graph, ...weights]) files.set(path, await fetchBytes(path));
+    const room = await globalThis.starling.room;
+    const session = room.load(
+      { files },
+      { slo: { p95Ms: 10_000 }, policy: { fixed: { batch: 2, instances: 2 } } },
+    );
+    globalThis.starling = { room: Promise.resolve(room), session };
+    await session;
+  });
+  await expect
+    .poll(async () => new Set((await stats(a))?.placements.flat()).size, { timeout: 30_000 })
+    .toBe(2);
+  await expectAllRight(await runMany(a, ['one'], 8, [1, 2]));
+});
+
 test('runs that are called off, late or too many have an error of their own', async ({ context }) => {
   const page = await openTab(context, site, 'scaled-errors');
   await loadScaled(page, { p95Ms: 10_000, maxBatch: 1, maxInstances: 1 });
