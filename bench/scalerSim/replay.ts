@@ -36,6 +36,7 @@ export async function replay(
   sloShare: number,
   correction: LatencyCorrection,
   seed: number,
+  windows: number,
 ): Promise<Replayed> {
   const curve = replayedCurve(network);
   const noiseP95 = Math.exp(1.6449 * replayNoise);
@@ -49,7 +50,7 @@ export async function replay(
     correction,
     random: seededRandom(seed),
     noise: replayNoise,
-    windows: 300,
+    windows,
     outstanding: 40,
   });
   const settings = allSettings(curve, replayLimits, replayNoise);

@@ -32,12 +32,16 @@ export function estimatorReport(networks: readonly InstanceLatencies[]): Estimat
 
 export const sloShares = [0.5, 0.75, 0.9] as const;
 
-export async function replayReport(networks: readonly InstanceLatencies[]): Promise<Replayed[]> {
+/** `windows` of the scaler for each network and objective. */
+export async function replayReport(
+  networks: readonly InstanceLatencies[],
+  windows = 300,
+): Promise<Replayed[]> {
   const replays: Replayed[] = [];
   for (const sloShare of sloShares) {
     for (const network of networks) {
       const correction = fitCorrection(networks.filter((other) => isOther(other, network)));
-      replays.push(await replay(network, sloShare, correction, replays.length + 1));
+      replays.push(await replay(network, sloShare, correction, replays.length + 1, windows));
     }
   }
   return replays;

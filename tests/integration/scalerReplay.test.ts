@@ -27,8 +27,10 @@ describe.skipIf(networks === null)('on the measured latencies of DNNScaler', () 
     expect(latencyCorrection).toEqual(fitCorrection(measured));
   });
 
-  it('ends within one step of the best for 16 of 18 networks under each objective', async () => {
-    const replays = await replayReport(measured);
+  it('ends within one step of the best for 16 of 18 networks under each objective', {
+    timeout: 240_000,
+  }, async () => {
+    const replays = await replayReport(measured, 60);
     for (const share of [0.5, 0.75, 0.9]) {
       const near = replays.filter((r) => r.sloShare === share && Math.abs(r.chosen - r.largest) <= 1);
       expect(near.length).toBeGreaterThanOrEqual(16);
@@ -50,7 +52,7 @@ describe('on latency curves', () => {
     if (curveCase === undefined) throw new Error(`No curve ${name}.`);
     const result = await compare(curveCase, curveCase.objectives[objective] ?? 0, [1]);
     expect(result.regret).toBeLessThanOrEqual(0.05);
-    expect(result.jointOverBest).toBeGreaterThan(0.97);
+    expect(result.jointOverBest).toBeGreaterThan(0.99);
     expect(result.policies.joint.violations).toBeLessThan(0.02);
   });
 });
