@@ -21,7 +21,7 @@ test.beforeAll(async () => {
 test.afterAll(() => site.close());
 
 const cases = [
-  { file: 'yolox-nano-coco.onnx', input: 'images', dims: [1, 3, 416, 416], axis: 'auto', threads: 1 },
+  { file: 'yolox-nano-coco.onnx', input: 'images', dims: [1, 3, 416, 416], axis: 'rows', threads: 1 },
   { file: 'resnet20-cifar10.onnx', input: 'input', dims: [1, 3, 32, 32], axis: 'channels', threads: 2 },
 ] as const;
 

@@ -27,9 +27,9 @@ export interface ModelFormOptions {
 }
 
 const axes: readonly Choice<DivisionAxis>[] = [
-  { value: 'auto', label: 'Whatever is predicted to be fastest' },
   { value: 'rows', label: 'Rows: little is exchanged, all weights on every device' },
   { value: 'channels', label: 'Channels: weights and memory are divided too' },
+  { value: 'auto', label: 'Whatever is predicted to be fastest (takes longer)' },
 ];
 
 export function createModelForm(options: ModelFormOptions): HTMLElement {
