@@ -35,12 +35,13 @@ interface Cost {
   readonly peakBytes: number | null;
 }
 
+type CompiledModel = Pick<BenchModel, 'id' | 'title' | 'input' | 'bytes'>;
+
 /** So small that what it takes is the engine's own: its code, its heap and what compiling it costs. */
-const smallest: BenchModel = {
+const smallest: CompiledModel = {
   id: 'espcn',
   title: 'espcn at 24 x 20',
   input: { name: 'input', dims: [1, 1, 24, 20] },
-  range: [0, 1],
   bytes: async () => readSharedModel('espcn-x3.onnx'),
 };
 
@@ -71,7 +72,7 @@ const { values } = parseArgs({
 if (values.child === undefined) await main();
 else console.log(JSON.stringify(await compileHere(modelsOf(values.models)[0], values.child)));
 
-function modelsOf(list: string): readonly BenchModel[] {
+function modelsOf(list: string): readonly CompiledModel[] {
   return list.split(',').map((wanted) => {
     const model = [...benchModels, smallest].find(({ id }) => id === wanted);
     if (model === undefined)
@@ -81,7 +82,7 @@ function modelsOf(list: string): readonly BenchModel[] {
 }
 
 /** The engine is loaded before: that costs the same for every model. */
-async function compileHere(model: BenchModel | undefined, path: string): Promise<Cost> {
+async function compileHere(model: CompiledModel | undefined, path: string): Promise<Cost> {
   if (model === undefined) throw new Error('No model was named.');
   const { name, dims } = model.input;
   const backend = await createHeapBackend();
@@ -95,7 +96,7 @@ async function compileHere(model: BenchModel | undefined, path: string): Promise
   return { ms, cpuMs: (user + system) / 1000, peakBytes: peak() };
 }
 
-function compileInChild(model: BenchModel, path: string): Cost {
+function compileInChild(model: CompiledModel, path: string): Cost {
   const script = fileURLToPath(import.meta.url);
   const args = [...process.execArgv, script, '--models', model.id, '--child', path];
   return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as Cost;
@@ -105,7 +106,7 @@ function compileInChild(model: BenchModel, path: string): Cost {
 async function compileInBrowser(
   browser: Browser,
   site: BenchSite,
-  model: BenchModel,
+  model: CompiledModel,
   path: string,
 ): Promise<Cost> {
   const page = await browser.newPage();
@@ -138,7 +139,7 @@ async function watchRenderers(browser: Browser): Promise<() => number | null> {
 }
 
 function summary(
-  model: BenchModel,
+  model: CompiledModel,
   place: Measurement['place'],
   fileBytes: number,
   engine: Cost,
