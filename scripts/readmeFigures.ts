@@ -1,6 +1,7 @@
 /** The README's section "Measured", made from the files in bench/results and from nothing else. */
 import { oneTabSection, tabsSection, thinnedSection } from './figures/bench.ts';
 import { compileSection } from './figures/compile.ts';
+import { devicesSection } from './figures/devices.ts';
 import { scalerSection } from './figures/scaler.ts';
 import { tasksSection } from './figures/tasks.ts';
 import { trainingSection } from './figures/training.ts';
@@ -18,6 +19,7 @@ const sections: readonly (() => readonly string[])[] = [
   thinnedSection,
   oneTabSection,
   compileSection,
+  devicesSection,
   scalerSection,
 ];
 

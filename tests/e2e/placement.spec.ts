@@ -45,23 +45,25 @@ const expected = new Map<Network, Float32Array>();
 test.beforeAll(async () => {
   test.setTimeout(240_000);
   site = await startRoomSite(2);
-  for (const network of [large, small]) {
-    const { name, side, input } = network;
-    const backend = await createHeapBackend();
-    const model = await network.bytes();
-    for (const axis of network === large ? (['channels'] as const) : (['channels', 'rows'] as const)) {
-      const { files } = await compileModel(model, { name, numShards: 2, axis, backend });
-      const folder = join(site.mounts['/plans'] ?? '', `${name}-${axis}`);
-      await mkdir(folder);
-      for (const [file, bytes] of files) await writeFile(join(folder, file), bytes);
-    }
-    const feeds = new Map([[input, float32Tensor([1, 3, side, side], testPicture(1, side, side))]]);
-    const [output] = (await runOnce(backend, model, feeds)).values();
-    expected.set(network, output === undefined ? new Float32Array(0) : float32View(output).slice());
-  }
 });
 test.afterAll(() => site.close());
 test.setTimeout(180_000);
+
+/** Writes a network's plans of two shards, and notes what it gives undivided. */
+async function serve(network: Network, axes: readonly ('channels' | 'rows')[]): Promise<void> {
+  const { name, side, input } = network;
+  const backend = await createHeapBackend();
+  const model = await network.bytes();
+  for (const axis of axes) {
+    const { files } = await compileModel(model, { name, numShards: 2, axis, backend });
+    const folder = join(site.mounts['/plans'] ?? '', `${name}-${axis}`);
+    await mkdir(folder);
+    for (const [file, bytes] of files) await writeFile(join(folder, file), bytes);
+  }
+  const feeds = new Map([[input, float32Tensor([1, 3, side, side], testPicture(1, side, side))]]);
+  const [output] = (await runOnce(backend, model, feeds)).values();
+  expected.set(network, output === undefined ? new Float32Array(0) : float32View(output).slice());
+}
 
 type Library = typeof import('../../web/index.ts');
 
@@ -145,77 +147,90 @@ async function run(page: Page, network: Network) {
   return result;
 }
 
-test('a network that is too large for one device is refused there, and runs on two', async ({ context }) => {
-  const a = await openMember(context, 'memory', limitMib);
-  const refused = await load(a, [urlOf(large, 'channels')]);
-  expect(refused?.code).toBe('MEMORY_LIMIT');
-  expect(refused?.message).toMatch(/needs about \d+\.\d MB on .*, whose limit is 110\.1 MB/);
-  await openMember(context, 'memory', limitMib);
-  await waitForDevices(a, 2);
-  expect(await load(a, [urlOf(large, 'channels')])).toBeNull();
-  const { devices, heapBytes, heaps, choice } = await run(a, large);
-  expect(devices).toBe(2);
-  expect(choice?.aloneMs).toBeNull();
-  expect(choice?.reason).toContain('the model does not fit one');
-  // What was measured in each Worker is what was predicted for it, and within its limit.
-  const measured = [heapBytes ?? Number.NaN, heaps[1] ?? Number.NaN];
-  for (const [i, bytes] of measured.entries()) {
-    expect(bytes).toBeLessThanOrEqual(limitMib * mebi);
-    const predicted = choice?.forecast.heapBytes[i] ?? Number.NaN;
-    expect(Math.abs(predicted / bytes - 1)).toBeLessThan(0.15);
-  }
-});
+test.describe('a large network', () => {
+  test.beforeAll(async () => {
+    test.setTimeout(480_000);
+    await serve(large, ['channels']);
+  });
 
-test('equal shares that do not fit are refused by the device itself, before it fetches them', async ({
-  context,
-}) => {
-  const a = await openMember(context, 'own limit', limitMib);
-  const fetched: string[] = [];
-  a.context().on('request', (request) => fetched.push(request.url()));
-  const code = await a.evaluate(
-    async (url) => {
-      const address = '/library/index.js';
-      const { joinRoom } = (await import(address)) as Library;
-      const memoryLimitBytes = 105 * 2 ** 20;
-      const room = await joinRoom({
+  test('a network that is too large for one device is refused there, and runs on two', async ({
+    context,
+  }) => {
+    const a = await openMember(context, 'memory', limitMib);
+    const refused = await load(a, [urlOf(large, 'channels')]);
+    expect(refused?.code).toBe('MEMORY_LIMIT');
+    expect(refused?.message).toMatch(/needs about \d+\.\d MB on .*, whose limit is 110\.1 MB/);
+    await openMember(context, 'memory', limitMib);
+    await waitForDevices(a, 2);
+    expect(await load(a, [urlOf(large, 'channels')])).toBeNull();
+    const { devices, heapBytes, heaps, choice } = await run(a, large);
+    expect(devices).toBe(2);
+    expect(choice?.aloneMs).toBeNull();
+    expect(choice?.reason).toContain('the model does not fit one');
+    // What was measured in each Worker is what was predicted for it, and within its limit.
+    const measured = [heapBytes ?? Number.NaN, heaps[1] ?? Number.NaN];
+    for (const [i, bytes] of measured.entries()) {
+      expect(bytes).toBeLessThanOrEqual(limitMib * mebi);
+      const predicted = choice?.forecast.heapBytes[i] ?? Number.NaN;
+      expect(Math.abs(predicted / bytes - 1)).toBeLessThan(0.15);
+    }
+  });
+
+  test('equal shares that do not fit are refused by the device itself, before it fetches them', async ({
+    context,
+  }) => {
+    const a = await openMember(context, 'own limit', limitMib);
+    const fetched: string[] = [];
+    a.context().on('request', (request) => fetched.push(request.url()));
+    const code = await a.evaluate(
+      async (url) => {
+        const address = '/library/index.js';
+        const { joinRoom } = (await import(address)) as Library;
+        const memoryLimitBytes = 105 * 2 ** 20;
+        const room = await joinRoom({
       signaling: '/', room: 'own limit all', backend: 'wasm', threads: 1, devices: 'all', memoryLimitBytes,
     }); // biome-ignore format: one record
-      return room.load(url).then(
-        () => 'loaded',
-        (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
-      );
-    },
-    urlOf(large, 'channels'),
-  );
-  expect(code).toMatch(/^MEMORY_LIMIT: 2 of the 2 shards of "resnet50" need about \d+ MiB/);
-  expect(fetched.filter((url) => url.endsWith('.bin'))).toEqual([]);
-});
-
-test('of two plans the better one for the devices that are there is taken, and both give the same answer', async ({
-  context,
-}) => {
-  const a = await openMember(context, 'plans');
-  const b = await openMember(context, 'plans');
-  await waitForDevices(a, 2);
-  expect(await load(a, [urlOf(small, 'rows'), urlOf(small, 'channels')])).toBeNull();
-  for (let i = 0; i < 4; i++) {
-    const { devices, choice } = await run(a, small);
-    expect(choice).not.toBeNull();
-    expect(choice?.forecast.shards.filter((held) => held.length > 0)).toHaveLength(devices);
-    const { aloneMs, expectedMs } = choice ?? { aloneMs: null, expectedMs: Number.NaN };
-    // Never more than a twentieth slower than one device.
-    expect(expectedMs).toBeLessThanOrEqual(1.05 * (aloneMs ?? Number.NaN));
-  }
-  await b.close();
-  expect(await run(a, small)).toMatchObject({
-    devices: 1,
-    choice: { reason: 'This device has the room to itself.' },
+        return room.load(url).then(
+          () => 'loaded',
+          (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
+        );
+      },
+      urlOf(large, 'channels'),
+    );
+    expect(code).toMatch(/^MEMORY_LIMIT: 2 of the 2 shards of "resnet50" need about \d+ MiB/);
+    expect(fetched.filter((url) => url.endsWith('.bin'))).toEqual([]);
   });
 });
 
-test('plans of different models are refused together', async ({ context }) => {
-  const page = await openMember(context, 'different');
-  const refused = await load(page, [urlOf(small, 'rows'), '/plan/plan.json']);
-  expect(refused?.code).toBe('PLAN_UNREADABLE');
-  expect(refused?.message).toContain('"resnet20" and "tiny-upscaler" were compiled from different files');
+test.describe('a small network', () => {
+  test.beforeAll(() => serve(small, ['channels', 'rows']));
+
+  test('of two plans the better one for the devices that are there is taken, and both give the same answer', async ({
+    context,
+  }) => {
+    const a = await openMember(context, 'plans');
+    const b = await openMember(context, 'plans');
+    await waitForDevices(a, 2);
+    expect(await load(a, [urlOf(small, 'rows'), urlOf(small, 'channels')])).toBeNull();
+    for (let i = 0; i < 4; i++) {
+      const { devices, choice } = await run(a, small);
+      expect(choice).not.toBeNull();
+      expect(choice?.forecast.shards.filter((held) => held.length > 0)).toHaveLength(devices);
+      const { aloneMs, expectedMs } = choice ?? { aloneMs: null, expectedMs: Number.NaN };
+      // Never more than a twentieth slower than one device.
+      expect(expectedMs).toBeLessThanOrEqual(1.05 * (aloneMs ?? Number.NaN));
+    }
+    await b.close();
+    expect(await run(a, small)).toMatchObject({
+      devices: 1,
+      choice: { reason: 'This device has the room to itself.' },
+    });
+  });
+
+  test('plans of different models are refused together', async ({ context }) => {
+    const page = await openMember(context, 'different');
+    const refused = await load(page, [urlOf(small, 'rows'), '/plan/plan.json']);
+    expect(refused?.code).toBe('PLAN_UNREADABLE');
+    expect(refused?.message).toContain('"resnet20" and "tiny-upscaler" were compiled from different files');
+  });
 });
