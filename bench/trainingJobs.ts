@@ -40,6 +40,14 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
     name,
     commands: [train(name, `resnet${depth}-cifar10`, 'cifar10', `--rate 0.015 ${options}`)],
   });
+  /** The kept 0.2 of a run, trained on with the dense model as teacher. */
+  const further = (run: string, options: string): TrainingJob => {
+    const teacher = ['--teacher', places.model('resnet20-cifar10'), '--keep', '0.2', '--levels', ''];
+    const plan = join(folder, run, 'kept-0.2', 'plan');
+    const name = `${run}-further`;
+    const settings = `--out ${join(folder, name)} --data cifar10 --rate 0.015 --seed 1 ${options}`.split(' ');
+    return { name, commands: [['train', plan, ...settings, ...teacher, ...common]] };
+  };
   /** The dense network first, then one job for each number of shards. */
   const example = (network: NetworkName): TrainingJob[] => {
     const out = join(folder, `cifar10-${network}`);
@@ -73,9 +81,11 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
   const few = '--shards 2 --levels 0 --seed 1';
   return [
     resnet('resnet20-2-seed1', 20, '--shards 2 --steps 5000 --seed 1'),
+    further('resnet20-2-seed1', '--steps 4000'),
     ...example('residual'),
     resnet('resnet56-2-uint8', 56, '--shards 2 --steps 4000 --wire uint8 --levels 0 --seed 1'),
     resnet('resnet20-2-seed2', 20, '--shards 2 --steps 5000 --seed 2'),
+    further('resnet20-2-seed2', '--steps 4000'),
     resnet('resnet56-4', 56, '--shards 4 --steps 4000 --levels 0 --seed 1'),
     taught(
       'esrgan-slim-2',

@@ -56,7 +56,11 @@ test('the queue has a folder for each job, in the order of the issue', () => {
   const jobs = trainingJobs({ folder: 'all', model: (name) => name, data: (name) => name, common: [] });
   const names = jobs.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
-  expect(names.slice(0, 2)).toEqual(['resnet20-2-seed1', 'cifar10-residual/dense']);
+  expect(names.slice(0, 3)).toEqual([
+    'resnet20-2-seed1',
+    'resnet20-2-seed1-further',
+    'cifar10-residual/dense',
+  ]);
   for (const { name, commands } of jobs) {
     const [train = []] = commands;
     expect(train[0]).toBe('train');

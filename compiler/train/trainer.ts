@@ -211,7 +211,7 @@ class GraphTrainer implements Trainer {
     const { thinning, exchanges = [] } = this.#options;
     const keep = thinning?.keepAt(this.#step);
     if (thinning === undefined || keep === undefined || exchanges.length === 0) return;
-    const outputs = await this.#sessions.runForward(await this.#sampleFeeds());
+    const outputs = await this.#sessions.runMoments(await this.#sampleFeeds());
     const moments = namedOutputs(this.#sessions.moments, outputs);
     thin(exchanges, scoreFeatures(exchanges, this.#state.parameters, moments), keep, thinning.scope);
     applyMasks(exchanges, this.#state.parameters);

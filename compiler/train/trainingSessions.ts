@@ -22,7 +22,7 @@ export interface TrainingSessions {
   readonly runningNames: readonly string[];
   /** Value -> inputs that say how it is rounded; empty where it is not. */
   readonly wires: ReadonlyMap<string, WireInputs>;
-  /** Value -> output of the forward pass with its features' mean squares. */
+  /** Value -> output of runMoments with its features' mean squares. */
   readonly moments: ReadonlyMap<string, string>;
   /** Output of runLoss. */
   readonly evaluatedLoss: string;
@@ -36,6 +36,7 @@ export interface TrainingSessions {
     | undefined;
   runStep(feeds: Feeds): Promise<GraphOutputs>;
   runForward(feeds: Feeds): Promise<GraphOutputs>;
+  runMoments(feeds: Feeds): Promise<GraphOutputs>;
   runLoss(feeds: Feeds): Promise<GraphOutputs>;
   teach(input: Tensor): Promise<Tensor>;
   release(): Promise<void>;
@@ -52,7 +53,7 @@ export async function createSessions(options: TrainerOptions): Promise<TrainingS
     opType === 'BatchNormalization' ? inputs.slice(3) : [],
   );
   const variable = [...weightNames(graph), ...runningNames];
-  const forward = withMoments(graph, exchanges);
+  const weighed = withMoments(graph, exchanges);
   const measured = withRanges(graph, exchanges);
   const evaluated = appendLoss(graph, terms);
   const runners: GraphRunner[] = [];
@@ -74,14 +75,15 @@ export async function createSessions(options: TrainerOptions): Promise<TrainingS
     targets: new Set(terms.map(({ target }) => target)),
     runningNames,
     wires,
-    moments: forward.moments,
+    moments: weighed.moments,
     evaluatedLoss: evaluated.loss,
     ranges:
       wires.size === 0
         ? undefined
         : { low: measured.low, high: measured.high, run: open(weightsAsInputs(measured.graph, variable)) },
     runStep: open(step.graph),
-    runForward: open(weightsAsInputs(forward.graph, variable)),
+    runForward: open(weightsAsInputs(graph, variable)),
+    runMoments: open(weightsAsInputs(weighed.graph, variable)),
     runLoss: open(weightsAsInputs(evaluated.graph, variable)),
     async teach(samples) {
       if (teacher === undefined || runTeacher === undefined) {

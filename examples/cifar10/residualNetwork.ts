@@ -5,9 +5,13 @@
 import type { Graph } from '../../graph/graph.ts';
 import { NetworkBuilder } from './networkBuilder.ts';
 
-const widths = [32, 64, 128, 192] as const;
+const usual = [32, 64, 128, 192] as const;
 
-export function residualNetwork(seed: number): Graph {
+/** `widths`: channels of the stem and of the three stages. */
+export function residualNetwork(
+  seed: number,
+  [stem, first, second, third]: readonly [number, number, number, number] = usual,
+): Graph {
   const b = new NetworkBuilder(seed);
   const layer = (x: typeof b.input, channels: number) => b.relu(b.conv(x, channels, 3));
   /** Two convolutions beside a shortcut. */
@@ -15,7 +19,6 @@ export function residualNetwork(seed: number): Graph {
     const channels = x.shape[1] ?? 1;
     return b.relu(b.add(x, b.conv(layer(x, channels), channels, 3)));
   };
-  const [stem, first, second, third] = widths;
   let x = layer(b.input, stem);
   x = block(b.halve(layer(x, first)));
   x = block(b.halve(layer(x, second)));

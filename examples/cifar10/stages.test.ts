@@ -9,11 +9,20 @@ import { readLog } from '../../cli/trainingFolder.ts';
 import { openBatch } from '../../compiler/normalise/batchOpen.ts';
 import { modelOf } from '../../compiler/train/runGraph.ts';
 import { encodePng } from '../../eval/rgbImage.ts';
+import type { Graph } from '../../graph/graph.ts';
 import { saveModel } from '../../graph/save.ts';
 import { tinyPictures } from '../../tests/support/tinyClassifier.ts';
-import { exampleStages, networkNames, randomNetwork } from './stages.ts';
+import { residualNetwork } from './residualNetwork.ts';
+import { exampleStages, type NetworkName } from './stages.ts';
+import { visionTransformer } from './visionTransformer.ts';
 
 const size = 32;
+
+/** The example's networks, narrow. */
+const networks: readonly (readonly [NetworkName, Graph])[] = [
+  ['residual', residualNetwork(1, [8, 16, 16, 16])],
+  ['transformer', visionTransformer(1, { depth: 1, width: 32, heads: 2 })],
+];
 let root = '';
 
 /** Stripes of four kinds, enlarged to the size of CIFAR-10's pictures. */
@@ -41,15 +50,15 @@ afterAll(async () => {
   await rm(root, { recursive: true });
 });
 
-test.each(networkNames)(
+test.each(networks)(
   '%s: learns from random weights, is thinned, and its plans open',
   { timeout: 300_000 },
-  async (network) => {
+  async (network, graph) => {
     const out = join(root, network);
     await mkdir(out);
-    const model = openBatch(modelOf(randomNetwork(network, 1)));
+    const model = openBatch(modelOf(graph));
     await writeFile(join(out, 'random.onnx'), saveModel(model).bytes);
-    const common = { data: join(root, 'pictures'), batch: '4', backend: 'wasm', owners: 'contiguous' };
+    const common = { data: join(root, 'pictures'), batch: '8', backend: 'wasm', owners: 'contiguous' };
     const stages = exampleStages({
       network,
       out,
