@@ -42,10 +42,22 @@ export function buildBlob(program: Program, plan: Plan['model'], source: WeightS
 function fill(part: WeightPart, model: Plan['model'], source: WeightSource, data: Uint8Array): void {
   const dims = model.graph.initializers.get(part.source)?.dims ?? [];
   const target = { selections: part.selections, data };
-  let missing = elementCount(boxDims(dims, part.selections));
+  const count = elementCount(boxDims(dims, part.selections));
+  // Boxes of different shards may overlap: an element counts once, whoever gives it.
+  const covered = new Uint8Array(count);
+  let missing = count;
   for (const box of source.boxes(part.source)) {
-    if (missing <= 0) break;
-    missing -= copyBox(dims, dataTypeBytes[part.dataType], box, target);
+    if (missing === 0) break;
+    const copied = copyBox(dims, dataTypeBytes[part.dataType], box, target);
+    if (copied === count) return;
+    const ones = new Uint8Array(elementCount(boxDims(dims, box.selections))).fill(1);
+    copyBox(
+      dims,
+      1,
+      { selections: box.selections, data: ones },
+      { selections: part.selections, data: covered },
+    );
+    missing = covered.reduce((sum, one) => sum - one, count);
   }
   if (missing === 0) return;
   throw new StarlingError(
