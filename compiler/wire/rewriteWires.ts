@@ -11,9 +11,12 @@ import type { DividedGraph } from '../divide/dividedGraph.ts';
 import { crossingReads } from './crossingReads.ts';
 import type { WireNode, WireNodes } from './wireNodes.ts';
 
-/** `wires`: value -> what it travels as; only values with owners. */
+/**
+ * `wires`: value -> what it travels as; only values with owners. Partial sums are given up: whose features a device sums
+ * would decide what they are read as, and every placement must compute the same.
+ */
 export function rewriteWires(
-  { graph, division }: DividedGraph,
+  { graph, division: { partials: _, ...division } }: DividedGraph,
   wires: ReadonlyMap<string, WireNodes>,
 ): DividedGraph {
   const crossing = crossingReads(graph, division);
