@@ -4,7 +4,7 @@
  * come first and last. Prints tables and writes JSON.
  *
  *   npm run bench:scaler -- [--models resnet20,esrgan-slim] [--parts main,sizes,link] [--megabits 60] [--seconds 4]
- *                           [--adapt 14] [--json bench/results/scaler.json|-]
+ *                           [--adapt 20] [--json bench/results/scaler.json|-]
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -55,7 +55,7 @@ const { values } = parseArgs({
     parts: { type: 'string', default: 'main,sizes,link' },
     megabits: { type: 'string', default: '60' },
     seconds: { type: 'string', default: '4' },
-    adapt: { type: 'string', default: '14' },
+    adapt: { type: 'string', default: '20' },
     json: { type: 'string', default: fileURLToPath(new URL('./results/scaler.json', import.meta.url)) },
   },
 });
