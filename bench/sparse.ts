@@ -32,6 +32,8 @@ const { values } = parseArgs({
 });
 const numbers = (text: string) => text.split(',').map(Number);
 const keeps = numbers(values.keep);
+/** Of the code that was loaded; it may change meanwhile. */
+const commit = currentCommit();
 
 function note(text: string): void {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
@@ -101,7 +103,7 @@ async function measure(name: string, subject: Subject, shards: number, backend: 
       denseCost,
       cpuSeconds: Math.round(cpuSeconds() - before),
       backend: backend.name,
-      commit: currentCommit(),
+      commit,
       date: new Date().toISOString().slice(0, 10),
     };
     writeRows(values.json, [...readRows(values.json), row]);

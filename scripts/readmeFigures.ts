@@ -2,7 +2,9 @@
 import { oneTabSection, tabsSection, thinnedSection } from './figures/bench.ts';
 import { compileSection } from './figures/compile.ts';
 import { devicesSection } from './figures/devices.ts';
+import { repurposeSection } from './figures/repurpose.ts';
 import { scalerSection } from './figures/scaler.ts';
+import { sparseSection } from './figures/sparse.ts';
 import { tasksSection } from './figures/tasks.ts';
 import { trainingSection } from './figures/training.ts';
 import { verifySection } from './figures/verify.ts';
@@ -14,6 +16,8 @@ export const endMark = '<!-- figures:end -->';
 const sections: readonly (() => readonly string[])[] = [
   verifySection,
   tasksSection,
+  sparseSection,
+  repurposeSection,
   trainingSection,
   tabsSection,
   thinnedSection,

@@ -1,0 +1,106 @@
+/** The README's table of sparse exchanges after training, and the picture of their curves: bench/results/sparse.json. */
+import type { Row as Point } from '../../bench/sparse/resultFile.ts';
+import { type Series, svgCharts } from '../../compiler/train/svgChart.ts';
+import { markdownTable, origins, type Row, readResult } from './results.ts';
+
+export function sparseSection(): string[] {
+  const points = readResult<readonly Point[]>('sparse.json') ?? [];
+  const [first] = points;
+  if (first === undefined) return [];
+  const rows = points
+    .filter(({ selection }) => selection === 'budget')
+    .map((point): Row => {
+      const { model, shards, keep, unit, cost, denseCost, cpuSeconds } = point;
+      const uniform = points.find((other) => other.selection === 'uniform' && samePlace(point, other));
+      return [
+        model,
+        shards,
+        keep,
+        quality(point.quality, unit),
+        uniform === undefined ? '' : quality(uniform.quality, unit),
+        quality(point.denseQuality, unit),
+        `${kilobytes(cost.bytes)} of ${kilobytes(denseCost.bytes)}`,
+        `${cost.rounds} of ${denseCost.rounds}`,
+        ratio(cost.macsPerShard, denseCost.macsPerShard),
+        ratio(cost.weightBytesPerShard, denseCost.weightBytesPerShard),
+        cpuSeconds,
+      ];
+    });
+  const measured = [...new Map(points.map((point) => [point.model, point])).values()].map(
+    ({ model, figure, measuredOn, pictures, calibratedOn }) =>
+      `${model}: ${figure} on ${measuredOn} (n = ${pictures}), calibrated on ${calibratedOn}`,
+  );
+  return [
+    `**Sparse exchanges after training.** \`npm run bench:sparse\`: divided by channels, weights adjusted by least squares on unlabelled inputs, never on pictures that give the figure; one budget over all exchanges beside the same ratio in every exchange. MACs and weights are the largest shard's against dense channels. ${measured.join('; ')}. ${origins(points)}.`,
+    '',
+    markdownTable(
+      [
+        'model',
+        'shards',
+        'kept',
+        'one budget',
+        'uniform',
+        'undivided',
+        'kB sent',
+        'rounds',
+        'MACs',
+        'weights',
+        'processor s',
+      ],
+      rows,
+    ),
+    '',
+    '![Quality against kept ratio](docs/figures/sparse.svg)',
+    '',
+  ];
+}
+
+/** One chart for each model: a curve for each number of shards, chosen by one budget and uniformly. */
+export function sparseChart(): string | undefined {
+  const points = readResult<readonly Point[]>('sparse.json');
+  if (points === undefined || points.length === 0) return undefined;
+  const models = [...new Set(points.map(({ model }) => model))];
+  return svgCharts(
+    models.map((model) => {
+      const own = points.filter((point) => point.model === model);
+      const [first] = own;
+      return {
+        title: `${model}: ${first?.figure ?? ''}, ${first?.unit ?? ''}; undivided ${quality(first?.denseQuality ?? 0, first?.unit ?? '%')}`,
+        xLabel: 'kept ratio',
+        series: [...new Set(own.map(({ shards }) => shards))].flatMap((shards) =>
+          (['budget', 'uniform'] as const).flatMap((selection): Series[] => {
+            const curve = own
+              .filter((point) => point.shards === shards && point.selection === selection)
+              .sort((a, b) => a.keep - b.keep);
+            if (curve.length === 0) return [];
+            return [
+              {
+                label: `${shards} shards, ${selection}`,
+                dots: true,
+                points: curve.map(
+                  (point) => [point.keep, point.unit === '%' ? 100 * point.quality : point.quality] as const,
+                ),
+              },
+            ];
+          }),
+        ),
+      };
+    }),
+  );
+}
+
+function samePlace(a: Point, b: Point): boolean {
+  return a.model === b.model && a.shards === b.shards && a.keep === b.keep;
+}
+
+function quality(value: number, unit: Point['unit']): string {
+  return unit === '%' ? `${(100 * value).toFixed(2)} %` : `${value.toFixed(2)} dB`;
+}
+
+function kilobytes(bytes: number): string {
+  return (bytes / 1e3).toFixed(1);
+}
+
+function ratio(part: readonly number[], whole: readonly number[]): string {
+  return (Math.max(...part) / Math.max(...whole)).toFixed(2);
+}
