@@ -19,14 +19,18 @@ const levelSchema = v.object({
   step: v.number(),
   seconds: v.number(),
 });
-const curveSchema = v.object({ dense: v.object(figures), levels: v.array(levelSchema) });
+const curveSchema = v.object({
+  /** Undivided; and what its division exchanges when nothing is thinned, as float32. */
+  dense: v.object({ ...figures, exchangedBytes: v.optional(v.number()) }),
+  levels: v.array(levelSchema),
+});
 
 export type LevelResult = Readonly<v.InferInput<typeof levelSchema>>;
 export type CurveFile = v.InferOutput<typeof curveSchema>;
 
 export interface Curve {
-  /** Measured once. */
-  dense(measure: () => Promise<EvaluationResult>): Promise<EvaluationResult>;
+  /** Measured once. `exchangedBytes`: of one sample, dense. */
+  dense(exchangedBytes: number, measure: () => Promise<EvaluationResult>): Promise<EvaluationResult>;
   add(level: LevelResult): Promise<void>;
   /** From the most that is kept to the least. */
   levels(): readonly LevelResult[];
@@ -43,17 +47,15 @@ export async function readCurve(path: string): Promise<CurveFile | undefined> {
 /** Throws FILE_UNREADABLE. */
 export async function openCurve(path: string): Promise<Curve> {
   const known = await readCurve(path);
-  let dense: EvaluationResult | undefined = known?.dense;
+  let dense: CurveFile['dense'] | undefined = known?.dense;
   const levels = new Map<number, LevelResult>((known?.levels ?? []).map((level) => [level.keep, level]));
   const sorted = (): LevelResult[] => [...levels.values()].sort((a, b) => b.keep - a.keep);
   const write = () =>
     writeBytes(path, `${JSON.stringify({ dense: dense ?? {}, levels: sorted() }, null, 2)}\n`);
   return {
-    async dense(measure) {
-      if (dense === undefined) {
-        dense = await measure();
-        await write();
-      }
+    async dense(exchangedBytes, measure) {
+      dense = { ...(dense ?? (await measure())), exchangedBytes };
+      await write();
       return dense;
     },
     async add(level) {

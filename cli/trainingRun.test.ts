@@ -76,6 +76,7 @@ test('labels alone: the network learns, every level is a plan that computes what
   expect(curve?.dense.accuracy).toBeLessThan(0.6);
   expect(target?.accuracy).toBeGreaterThan(0.8);
   expect(target?.exchangedBytes).toBeGreaterThan(separate?.exchangedBytes ?? 0);
+  expect(target?.exchangedBytes).toBeLessThan(0.5 * (curve?.dense.exchangedBytes ?? 0));
   expect(separate?.rounds).toBeLessThan(target?.rounds ?? 0);
   expect(text).toContain('kept 0.25 (0.250 of the features): top-1 ');
   expect(await readFile(join(out, 'chart.svg'), 'utf8')).toContain('Top-1 of the settled levels');
@@ -104,7 +105,7 @@ test('a plan is trained further from the teacher alone, rounded as it will trave
     ...['train', plan, ...data, ...towards, '--steps', '60', '--batch', '16', '--backend', 'wasm'],
   );
   const curve = await readCurve(join(out, 'curve.json'));
-  expect(curve?.dense).toEqual({ loss: expect.any(Number) });
+  expect(curve?.dense).toEqual({ loss: expect.any(Number), exchangedBytes: expect.any(Number) });
   expect(curve?.levels.map(({ loss }) => typeof loss)).toEqual(['number', 'number']);
 });
 

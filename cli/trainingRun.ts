@@ -1,7 +1,4 @@
 /** A whole training run in a folder: prepare, resume, walk the course, and write what every level gives. */
-import { createHeapBackend } from '../backends/ortHeap.ts';
-import { openBatch } from '../compiler/normalise/batchOpen.ts';
-import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
 import {
   type CourseRate,
   courseKeep,
@@ -23,9 +20,11 @@ import type { TrainingData } from '../compiler/train/trainingData.ts';
 import type { Graph, Model } from '../graph/graph.ts';
 import { seededRandom } from '../graph/random.ts';
 import type { Tensor } from '../graph/tensor.ts';
-import { StarlingError } from '../protocol/errors.ts';
 import type { Backend } from '../runtime/backend.ts';
+import { lower } from '../runtime/lower/lower.ts';
+import type { Division } from '../runtime/lower/program.ts';
 import { divideForTraining } from './divideForTraining.ts';
+import { normaliseForTraining } from './normaliseForTraining.ts';
 import type { Trainable } from './trainable.ts';
 import { type LevelResult, openCurve } from './trainingCurve.ts';
 import type { LoggedLine, TrainingFolder } from './trainingFolder.ts';
@@ -86,9 +85,9 @@ export async function runTrainingFolder(
   folder: TrainingFolder,
   hooks: TrainingHooks,
 ): Promise<TrainingReport> {
-  const normalised = await normaliseFor(model, run);
+  const normalised = await normaliseForTraining(model, run);
   const { graph } = normalised;
-  const taught = teacher === undefined ? graph : (await normaliseFor(teacher, run)).graph;
+  const taught = teacher === undefined ? graph : (await normaliseForTraining(teacher, run)).graph;
   const division = await divideForTraining(normalised, given, run, folder, backend, source.train);
   const exchanges = exchangedValues(graph, division);
   readSupports(exchanges, division.supports ?? new Map());
@@ -113,7 +112,7 @@ export async function runTrainingFolder(
   });
   const judged = source.test ?? source.held;
   const curve = await openCurve(folder.path('curve.json'));
-  const dense = await curve.dense(() => trainer.evaluate(judged));
+  const dense = await curve.dense(denseBytes(graph, division, run.batch), () => trainer.evaluate(judged));
   const latest = await folder.checkpoint('latest');
   if (latest !== undefined) trainer.restore(latest);
   const lines = await folder.rewindLog(trainer.step);
@@ -170,6 +169,12 @@ export async function runTrainingFolder(
   return { step, aborted, dense, curve: curve.levels() };
 }
 
+/** What one sample's features take between shards on a device each, when every shard reads what it wants. */
+function denseBytes(graph: Graph, { numShards, shardings }: Division, batch: number): number {
+  const onePerDevice = Array.from({ length: numShards }, (_, shard) => [shard]);
+  return Math.round(lower(graph, { numShards, shardings }, onePerDevice).exchangedBytes / batch);
+}
+
 /** Folder of the best that a run had when it was stopped. */
 export const stoppedLevel = 'stopped';
 
@@ -185,29 +190,6 @@ async function restoreBest(
   );
   const best = evaluated ? await folder.checkpoint('best') : undefined;
   if (best !== undefined) trainer.restore(best);
-}
-
-/** Concrete shapes, for batches of the run's size. Throws MODEL_UNSUPPORTED for a model that takes none such. */
-async function normaliseFor(model: Model, { batch, size }: TrainingRun) {
-  const [input, ...others] = model.graph.inputs;
-  if (input === undefined || others.length > 0) {
-    throw new StarlingError(
-      'MODEL_UNSUPPORTED',
-      `Training expects a model of one input, this one has ${others.length + (input === undefined ? 0 : 1)}.`,
-    );
-  }
-  const heap = await createHeapBackend();
-  const shapes = { [input.name]: [batch, 3, ...size] };
-  if (input.shape?.[0] !== 1 || batch === 1) return normaliseModel(model, { backend: heap, shapes });
-  // Made for one sample: the batch is opened where that is possible.
-  const single = await normaliseModel(model, { backend: heap, shapes: { [input.name]: [1, 3, ...size] } });
-  if (!single.batchOpen) {
-    throw new StarlingError(
-      'MODEL_UNSUPPORTED',
-      'The model takes one sample at a time, and its batch cannot be opened; train it with --batch 1.',
-    );
-  }
-  return normaliseModel(openBatch(single.model), { backend: heap, shapes });
 }
 
 function optimiserOf({ optimiser, weightDecay, clipNorm }: TrainingRun): OptimiserOptions {

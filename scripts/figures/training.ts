@@ -10,11 +10,10 @@ interface TrainingResult {
   readonly seconds: number;
   readonly seed: number;
   readonly settings: { readonly numShards: number; readonly wire: string };
-  readonly dense: TrainingFigures;
+  readonly dense: TrainingFigures & { readonly exchangedBytes?: number };
   readonly original?: Readonly<Record<string, number>>;
   readonly levels: readonly (TrainingFigures & {
-    readonly keptFeatures: number;
-    readonly rounds: number;
+    readonly keep: number;
     readonly exchangedBytes: number;
     readonly figures?: Readonly<Record<string, number>>;
   })[];
@@ -25,52 +24,54 @@ interface TrainingFigures {
   readonly loss?: number;
 }
 
+type Measured = Readonly<Record<string, number>>;
+
+/** The task's own figure where there is one, else what training measures. */
+function figure({ accuracy, loss }: TrainingFigures, measured: Measured = {}): string {
+  const task = Object.entries(measured).map(([name, value]) => `${name} ${short(value)}`);
+  if (task.length > 0) return task.join(', ');
+  return accuracy === undefined ? `loss ${loss?.toPrecision(3)}` : `${(100 * accuracy).toFixed(2)} %`;
+}
+
+function kilobytes(bytes: number | undefined): string {
+  return bytes === undefined ? '' : ` (${(bytes / 1e3).toFixed(1)} kB)`;
+}
+
+/** One line a run, one column a kept ratio. */
 export function trainingSection(): string[] {
   const results = readResult<readonly TrainingResult[]>('training.json');
   if (results === undefined || results.length === 0) return [];
-  const figures = ({ accuracy, loss }: TrainingFigures, measured: Readonly<Record<string, number>> = {}) => [
-    ...(accuracy === undefined ? [] : [`top-1 ${(100 * accuracy).toFixed(2)} %`]),
-    ...Object.entries(measured).map(([name, value]) => `${name} ${short(value)}`),
-    ...(accuracy === undefined && Object.keys(measured).length === 0 ? [`loss ${loss?.toPrecision(3)}`] : []),
-  ];
-  const rows = results.flatMap((result) => {
-    const { name, settings, step, steps, seconds, seed } = result;
-    const progress = step < steps ? `${step} of ${steps}` : String(steps);
-    const dense: Row = [
-      name,
-      '',
-      'undivided',
-      figures(result.dense, result.original).join(', '),
-      '',
-      '',
-      '',
-      '',
-      '',
-    ];
-    const levels = result.levels.map(
-      (level): Row => [
-        name,
-        `${settings.numShards}, ${settings.wire}`,
-        short(level.keptFeatures),
-        figures(level, level.figures).join(', '),
-        seed,
-        progress,
-        Math.round(seconds / 60),
-        level.rounds,
-        (level.exchangedBytes / 1e3).toFixed(1),
-      ],
-    );
-    return [dense, ...levels];
-  });
-  const charts = results.map(({ name }) => {
-    const file = name.replaceAll('/', '-');
-    return `[${name}](bench/results/training/${file}.svg)`;
+  const ratios = [...new Set(results.flatMap(({ levels }) => levels.map(({ keep }) => keep)))];
+  const columns = ratios.filter((keep) => keep < 1).sort((a, b) => b - a);
+  const rows = results.map((result): Row => {
+    const { name, settings, step, steps, seconds, seed, dense, original, levels } = result;
+    const cells = columns.map((keep) => {
+      const level = levels.find((one) => one.keep === keep);
+      return level === undefined ? '' : `${figure(level, level.figures)}${kilobytes(level.exchangedBytes)}`;
+    });
+    const scratch = levels.find(({ keep }) => keep === 1);
+    const progress = step < steps ? `${step} of ${steps}` : steps;
+    const whole =
+      scratch === undefined
+        ? `${figure(dense, original)}${kilobytes(dense.exchangedBytes)}`
+        : figure(scratch);
+    const chart = `[${name}](bench/results/training/${name.replaceAll('/', '-')}.svg)`;
+    const about = `${settings.numShards}, ${settings.wire}`;
+    return [chart, about, seed, progress, Math.round(seconds / 60), whole, ...cells];
   });
   return [
-    `**Trained for a sparse exchange.** \`npm run train:all\`: one run thins the exchange level by level, and a branch from each level gives its figure, on the full test data (top-1: CIFAR-10's 10,000 test pictures). Kept: features sent over those that a dense exchange sends; 0 is separate branches. Curves: ${charts.join(', ')}. ${origins(results)}.`,
+    `**Trained for a sparse exchange.** \`npm run train:all\`: one run thins the exchange level by level, and a branch from each level gives its figure, on the full test data (without a name: top-1 on CIFAR-10's 10,000 test pictures), with the bytes of one sample between shards. Kept: features sent over those of a dense exchange; 0 is separate branches. ${origins(results)}.`,
     '',
     markdownTable(
-      ['training', 'shards, wire', 'kept', 'figure', 'seed', 'steps', 'minutes', 'rounds', 'kB exchanged'],
+      [
+        'training',
+        'shards, wire',
+        'seed',
+        'steps',
+        'minutes',
+        'dense',
+        ...columns.map((keep) => `kept ${keep}`),
+      ],
       rows,
     ),
     '',
