@@ -2,13 +2,18 @@
 import { expect, test } from 'vitest';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { compileModel } from '../../compiler/compile.ts';
+import { divideByChannels } from '../../compiler/divide/divideChannels.ts';
 import { saveModel } from '../../graph/save.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import { blockNetwork } from '../../tests/support/blockNetwork.ts';
-import { fullyConnected, thinnedWorkers } from './fullyConnected.ts';
+import { denseWorkers, fullyConnected, thinnedWorkers } from './fullyConnected.ts';
 
 const [width, layers] = [256, 3];
 const graph = fullyConnected(width, layers);
+test('the division is the one that the compiler makes', () => {
+  expect(denseWorkers(graph, 8)).toEqual(divideByChannels(graph, 8));
+});
+
 const placement = (workers: number) => Array.from({ length: workers }, (_, shard) => [shard]);
 
 test.each([

@@ -1,6 +1,5 @@
 /** Fully connected networks by shape alone: no weight is ever made, so that the largest needs no memory. */
 
-import { divideByChannels } from '../../compiler/divide/divideChannels.ts';
 import type { Graph } from '../../graph/graph.ts';
 import { fromIndices, type Ranges, range, union } from '../../graph/ranges.ts';
 import type { Division } from '../../runtime/lower/program.ts';
@@ -55,12 +54,21 @@ export function fullyConnected(width: number, layers: number): Graph {
   };
 }
 
+/** What divideByChannels gives too, without following every neuron of the largest layers by itself. */
+export function denseWorkers(graph: Graph, workers: number): Division {
+  const outputs = graph.nodes.flatMap((node) => node.outputs);
+  const width = graph.outputs[0]?.shape?.[1];
+  const each = (typeof width === 'number' ? width : 0) / workers;
+  const parts = Array.from({ length: workers }, (_, shard) => range(shard * each, (shard + 1) * each));
+  return { numShards: workers, shardings: new Map(outputs.map((output) => [output, { axis: 1, parts }])) };
+}
+
 /**
  * Every worker owns as many neurons of each layer and reads its own and a share `kept` of every other's: what RePurpose
  * leaves of the dependencies between workers, moved next to each other and removed physically. The input is everywhere.
  */
 export function thinnedWorkers(graph: Graph, workers: number, kept: number): Division {
-  const dense = divideByChannels(graph, workers);
+  const dense = denseWorkers(graph, workers);
   if (kept === 1) return dense;
   const supports = new Map<string, readonly Ranges[]>();
   for (const { name, opType, inputs } of graph.nodes) {

@@ -12,13 +12,16 @@ interface RepurposeFile {
   }[];
 }
 
+/** Every second width: the file holds all. */
+const shown: readonly number[] = [1024, 4096, 16384, 32768];
+
 export function repurposeSection(): string[] {
   const file = readResult<RepurposeFile>('repurpose.json');
   if (file === undefined || file.rows.length === 0) return [];
   const sparsities = [...new Set(file.rows.map(({ sparsity }) => sparsity))].sort((a, b) => a - b);
   const places = new Map(file.rows.map((row) => [`${row.profile} ${row.width} ${row.workers}`, row]));
   const rows = [...places.values()]
-    .filter(({ workers }) => workers > 1)
+    .filter(({ width, workers }) => workers > 1 && shown.includes(width))
     .sort((a, b) => a.profile.localeCompare(b.profile) || a.width - b.width || a.workers - b.workers)
     .map(
       ({ profile, width, workers }): Row => [
