@@ -112,7 +112,9 @@ export async function runTrainingFolder(
   });
   const judged = source.test ?? source.held;
   const curve = await openCurve(folder.path('curve.json'));
-  const dense = await curve.dense(denseBytes(graph, division, run.batch), () => trainer.evaluate(judged));
+  const dense = await curve.dense(denseBytes(graph, division, run.batch), () =>
+    trainer.evaluate(judged, true),
+  );
   const latest = await folder.checkpoint('latest');
   if (latest !== undefined) trainer.restore(latest);
   const lines = await folder.rewindLog(trainer.step);

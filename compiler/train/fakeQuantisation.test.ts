@@ -99,3 +99,20 @@ test('a network learns through the rounding, and a checkpoint holds the ranges',
   await first.release();
   await second.release();
 });
+
+test('ranges are those of the exact network, from the first look on', async () => {
+  const rounded = await createTrainer(options());
+  const exact = await rounded.evaluate(pictureData(pictures), true);
+  const before = await rounded.evaluate(pictureData(pictures));
+  expect(before.accuracy).toBeCloseTo(exact.accuracy ?? Number.NaN, 1);
+  const { loss, gradientNorm } = await rounded.trainStep();
+  const { wire: _wire, ...plain } = options();
+  const unrounded = await createTrainer(plain);
+  const report = await unrounded.trainStep();
+  // One small batch was seen: others reach a little beyond.
+  for (const ratio of [loss / report.loss, gradientNorm / report.gradientNorm]) {
+    expect(Math.abs(ratio - 1)).toBeLessThan(0.2);
+  }
+  await rounded.release();
+  await unrounded.release();
+});

@@ -103,3 +103,8 @@ export function followRange(
     for (let i = 0; i < into.length; i++) into[i] = (1 - share) * (into[i] ?? 0) + share * (from[i] ?? 0);
   }
 }
+
+/** As it is made: nothing has been seen yet. */
+export function isUnset({ low, high }: FeatureRange): boolean {
+  return high.every((limit) => limit === 0) && low.every((limit) => limit === 0);
+}

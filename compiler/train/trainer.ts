@@ -7,7 +7,7 @@ import { seededRandom } from '../../graph/random.ts';
 import { float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { applyMasks, keptRatio } from './exchangedValues.ts';
-import { type FeatureRange, followRange, wireTensors } from './fakeQuantisation.ts';
+import { type FeatureRange, followRange, isUnset, wireTensors } from './fakeQuantisation.ts';
 import { labelInput, teacherInput } from './objective.ts';
 import { optimiserStep } from './optimiser.ts';
 import { effectiveWeight, type Parameter, parametersOf, weightNames } from './parameters.ts';
@@ -74,7 +74,7 @@ class GraphTrainer implements Trainer {
   async trainStep(): Promise<StepReport> {
     const { data, optimiser } = this.#options;
     const { step: graph } = this.#sessions;
-    await this.#followRanges();
+    if (this.#step % rangeEvery === 0) await this.#followRanges();
     await this.#thinIfDue();
     const indices = indicesOfStep(data.count, this.#batch, this.#step, (epoch) =>
       this.#random(streams.order, epoch),
@@ -104,8 +104,11 @@ class GraphTrainer implements Trainer {
     };
   }
 
-  async evaluate(data: TrainingData): Promise<EvaluationResult> {
+  async evaluate(data: TrainingData, exactly = false): Promise<EvaluationResult> {
     const { labels, count } = data;
+    const { rounded, exact, output } = this.#sessions;
+    const evaluator = exactly ? exact : rounded;
+    if (!exactly) await this.#measureFirstRanges();
     let [correct, loss, batches] = [0, 0, 0];
     for (let start = 0; start < count; start += this.#batch) {
       // The shape is fixed: the last batch is filled up with its first sample, which then does not count.
@@ -113,14 +116,14 @@ class GraphTrainer implements Trainer {
       const indices = Array.from({ length: this.#batch }, (_, i) => start + (i < real ? i : 0));
       if (labels === undefined && real < this.#batch && start > 0) break;
       const input = await data.batch(indices);
-      const feeds = this.#feeds(input, true);
+      const feeds = this.#feeds(input, { running: true, exactly });
       if (labels === undefined) {
-        const outputs = await this.#sessions.runLoss(await this.#targets(feeds, data, indices, input));
-        loss += float32View(outputs.get(this.#sessions.evaluatedLoss))[0] ?? Number.NaN;
+        const outputs = await evaluator.runLoss(await this.#targets(feeds, data, indices, input));
+        loss += float32View(outputs.get(evaluator.lossName))[0] ?? Number.NaN;
         batches++;
       } else {
-        const outputs = await this.#sessions.runForward(feeds);
-        correct += countCorrect(outputs.get(this.#sessions.output), labels, indices.slice(0, real));
+        const outputs = await evaluator.runForward(feeds);
+        correct += countCorrect(outputs.get(output), labels, indices.slice(0, real));
       }
     }
     return labels === undefined ? { loss: loss / Math.max(1, batches) } : { accuracy: correct / count };
@@ -156,11 +159,11 @@ class GraphTrainer implements Trainer {
     );
   }
 
-  /** Input, weights, scales of what is rounded; with the running statistics for evaluation. */
-  #feeds(input: Tensor, running = false): Map<string, Tensor> {
+  /** Input and weights; scales of what is rounded unless nothing is; for evaluation the running statistics. */
+  #feeds(input: Tensor, { running = false, exactly = false } = {}): Map<string, Tensor> {
     const feeds = new Map<string, Tensor>([[this.#sessions.input, input]]);
     for (const [name, parameter] of this.#state.parameters) feeds.set(name, effectiveWeight(parameter));
-    for (const [value, names] of this.#sessions.wires) {
+    for (const [value, names] of exactly ? [] : this.#sessions.wires) {
       const range = this.#state.ranges.get(value);
       if (range === undefined) continue;
       const { scale, zero } = wireTensors(range);
@@ -217,24 +220,27 @@ class GraphTrainer implements Trainer {
     applyMasks(exchanges, this.#state.parameters);
   }
 
+  async #measureFirstRanges(): Promise<void> {
+    if ([...this.#state.ranges.values()].some(isUnset)) await this.#followRanges();
+  }
+
   async #followRanges(): Promise<void> {
-    const { ranges: run } = this.#sessions;
-    if (run === undefined || this.#step % rangeEvery !== 0) return;
-    const outputs = await run.run(await this.#sampleFeeds());
-    const [low, high] = [namedOutputs(run.low, outputs), namedOutputs(run.high, outputs)];
+    if (this.#state.ranges.size === 0) return;
+    const { low, high } = this.#sessions;
+    const outputs = await this.#sessions.runRanges(await this.#sampleFeeds(true));
+    const [least, largest] = [namedOutputs(low, outputs), namedOutputs(high, outputs)];
     const none = new Float32Array();
     for (const [value, range] of this.#state.ranges) {
-      const first = range.high.every((limit) => limit === 0) && range.low.every((limit) => limit === 0);
-      followRange(range, low.get(value) ?? none, high.get(value) ?? none, first);
+      followRange(range, least.get(value) ?? none, largest.get(value) ?? none, isUnset(range));
     }
   }
 
   /** A batch as it comes, without augmentation. */
-  async #sampleFeeds(): Promise<Map<string, Tensor>> {
+  async #sampleFeeds(exactly = false): Promise<Map<string, Tensor>> {
     const { data } = this.#options;
     const random = this.#random(streams.order, this.#step);
     const indices = Array.from({ length: this.#batch }, () => Math.floor(random() * data.count));
-    return this.#feeds(await data.batch(indices), true);
+    return this.#feeds(await data.batch(indices), { running: true, exactly });
   }
 }
 

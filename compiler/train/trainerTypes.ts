@@ -57,8 +57,11 @@ export interface Trainer {
   readonly step: number;
   /** Throws SESSION_FAILED. */
   trainStep(): Promise<StepReport>;
-  /** A last, partial batch counts too (with labels; without, it is left out where there is a whole one). */
-  evaluate(data: TrainingData): Promise<EvaluationResult>;
+  /**
+   * As its features travel, or exactly: with nothing rounded. A last, partial batch counts too (with labels; without, it is
+   * left out where there is a whole one).
+   */
+  evaluate(data: TrainingData, exactly?: boolean): Promise<EvaluationResult>;
   save(): Uint8Array;
   /**
    * Goes on exactly where the checkpoint was saved, or counts on from `step`. Throws FILE_UNREADABLE for one of another

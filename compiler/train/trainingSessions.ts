@@ -24,22 +24,25 @@ export interface TrainingSessions {
   readonly wires: ReadonlyMap<string, WireInputs>;
   /** Value -> output of runMoments with its features' mean squares. */
   readonly moments: ReadonlyMap<string, string>;
-  /** Output of runLoss. */
-  readonly evaluatedLoss: string;
-  /** Extremes of the features that are rounded; undefined where none are. */
-  readonly ranges:
-    | {
-        readonly low: ReadonlyMap<string, string>;
-        readonly high: ReadonlyMap<string, string>;
-        run(feeds: Feeds): Promise<GraphOutputs>;
-      }
-    | undefined;
+  /** Value -> outputs of runRanges with its features' extremes. */
+  readonly low: ReadonlyMap<string, string>;
+  readonly high: ReadonlyMap<string, string>;
   runStep(feeds: Feeds): Promise<GraphOutputs>;
-  runForward(feeds: Feeds): Promise<GraphOutputs>;
   runMoments(feeds: Feeds): Promise<GraphOutputs>;
-  runLoss(feeds: Feeds): Promise<GraphOutputs>;
+  /** Nothing is rounded. */
+  runRanges(feeds: Feeds): Promise<GraphOutputs>;
+  /** As the exchange travels, or with nothing rounded. */
+  readonly rounded: Evaluator;
+  readonly exact: Evaluator;
   teach(input: Tensor): Promise<Tensor>;
   release(): Promise<void>;
+}
+
+export interface Evaluator {
+  runForward(feeds: Feeds): Promise<GraphOutputs>;
+  /** `lossName` is its output. */
+  runLoss(feeds: Feeds): Promise<GraphOutputs>;
+  readonly lossName: string;
 }
 
 /** Throws MODEL_UNSUPPORTED. Sessions that are seldom needed are made when they are. */
@@ -54,8 +57,7 @@ export async function createSessions(options: TrainerOptions): Promise<TrainingS
   );
   const variable = [...weightNames(graph), ...runningNames];
   const weighed = withMoments(graph, exchanges);
-  const measured = withRanges(graph, exchanges);
-  const evaluated = appendLoss(graph, terms);
+  const measured = withRanges(plain, exchanges);
   const runners: GraphRunner[] = [];
   const open = (of: Graph) => {
     let runner: Promise<GraphRunner> | undefined;
@@ -67,6 +69,15 @@ export async function createSessions(options: TrainerOptions): Promise<TrainingS
       return (await runner).run(feeds);
     };
   };
+  const evaluator = (of: Graph): Evaluator => {
+    const lossy = appendLoss(of, terms);
+    return {
+      runForward: open(weightsAsInputs(of, variable)),
+      runLoss: open(weightsAsInputs(lossy.graph, variable)),
+      lossName: lossy.loss,
+    };
+  };
+  const rounded = evaluator(graph);
   const runTeacher = teacher === undefined ? undefined : open(teacher);
   return {
     input,
@@ -76,15 +87,13 @@ export async function createSessions(options: TrainerOptions): Promise<TrainingS
     runningNames,
     wires,
     moments: weighed.moments,
-    evaluatedLoss: evaluated.loss,
-    ranges:
-      wires.size === 0
-        ? undefined
-        : { low: measured.low, high: measured.high, run: open(weightsAsInputs(measured.graph, variable)) },
+    low: measured.low,
+    high: measured.high,
     runStep: open(step.graph),
-    runForward: open(weightsAsInputs(graph, variable)),
     runMoments: open(weightsAsInputs(weighed.graph, variable)),
-    runLoss: open(weightsAsInputs(evaluated.graph, variable)),
+    runRanges: open(weightsAsInputs(measured.graph, variable)),
+    rounded,
+    exact: wires.size === 0 ? rounded : evaluator(plain),
     async teach(samples) {
       if (teacher === undefined || runTeacher === undefined) {
         throw new StarlingError('INPUT_INVALID', 'The loss takes a teacher, and there is none.');
