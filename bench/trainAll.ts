@@ -2,7 +2,7 @@
  * `npm run train:all`: the trainings behind the README's figures, one after the other. Each goes on where it was
  * interrupted, and what is settled so far is in bench/results/training.json at any time. Many hours in all.
  *
- *   npm run train:all [-- --only NAME] [--threads 2] [--backend native] [--list] [--collect]
+ *   npm run train:all [-- --only NAME] [--threads 2] [--backend native] [--list] [--collect] [--into DIR]
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -31,6 +31,8 @@ const { values } = parseArgs({
     backend: { type: 'string', default: 'auto' },
     list: { type: 'boolean', default: false },
     collect: { type: 'boolean', default: false },
+    /** Folder of the rows, where it is not bench/results: for a run beside other work. */
+    into: { type: 'string' },
   },
 });
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -67,7 +69,7 @@ async function main(): Promise<number> {
 }
 
 function collected(job: TrainingJob): Promise<TrainingRow | undefined> {
-  return collect(job.name, `${folder}/${job.name}`, currentCommit());
+  return collect(job.name, `${folder}/${job.name}`, currentCommit(), values.into);
 }
 
 function stateOf(row: TrainingRow | undefined): string {
@@ -81,7 +83,8 @@ function stateOf(row: TrainingRow | undefined): string {
 }
 
 /** Resolves to the exit code; a training that is interrupted keeps what it has. */
-async function run({ name, commands, random }: TrainingJob): Promise<number> {
+async function run(job: TrainingJob): Promise<number> {
+  const { commands, random } = job;
   if (random !== undefined && !existsSync(random.path)) {
     await writeBytes(random.path, saveModel(openBatch(modelOf(randomNetwork(random.network, 1)))).bytes);
   }
@@ -90,7 +93,7 @@ async function run({ name, commands, random }: TrainingJob): Promise<number> {
     stopped = true;
   };
   process.on('SIGINT', onStop).on('SIGTERM', onStop);
-  const timer = setInterval(() => void collect(name, `${folder}/${name}`, currentCommit()), collectEveryMs);
+  const timer = setInterval(() => void collected(job), collectEveryMs);
   try {
     for (const command of commands) {
       const code = await starling(command);
