@@ -1,6 +1,6 @@
 /** What `starling train` begins with: an ONNX model, or a plan's folder with its weights and its division. */
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { copyBox } from '../graph/boxes.ts';
 import type { Model } from '../graph/graph.ts';
 import { byteCount, dataTypeBytes } from '../graph/tensor.ts';
@@ -11,6 +11,8 @@ import { readModelFile } from './modelFile.ts';
 import { openPlanFolder, readWeights } from './planFolder.ts';
 
 export interface Trainable {
+  /** Of the plans that training makes. */
+  readonly name: string;
   readonly model: Model;
   /** Of a plan. */
   readonly division?: Division;
@@ -22,7 +24,11 @@ export interface Trainable {
 export async function readTrainable(path: string): Promise<Trainable> {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   if (!isFolder) {
-    return { model: await readModelFile(path), sha256: sha256Hex(await readBytes(path, 'MODEL_NOT_FOUND')) };
+    return {
+      name: basename(path, '.onnx'),
+      model: await readModelFile(path),
+      sha256: sha256Hex(await readBytes(path, 'MODEL_NOT_FOUND')),
+    };
   }
   const plan = await openPlanFolder(path);
   const weights = await readWeights(path, plan);
@@ -40,6 +46,7 @@ export async function readTrainable(path: string): Promise<Trainable> {
     }),
   );
   return {
+    name: plan.file.name,
     model: { ...plan.model, graph: { ...graph, initializers } },
     division: plan.division,
     sha256: sha256Hex(await readBytes(join(path, 'plan.json'))),

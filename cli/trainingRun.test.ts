@@ -109,6 +109,27 @@ test('a plan is trained further from the teacher alone, rounded as it will trave
   expect(curve?.levels.map(({ loss }) => typeof loss)).toEqual(['number', 'number']);
 });
 
+test('a sparse plan is trained further from where it is, and what it does not read stays away', async () => {
+  const begun = join(root, 'labelled');
+  const out = join(root, 'further');
+  const data = ['--data', join(root, 'pictures'), '--out', out];
+  await starling(
+    ...['train', join(begun, 'kept-0.25', 'plan'), ...data, '--steps', '12', '--rate', '0.001'],
+    ...['--keep', '0.25', '--levels', '', ...options],
+  );
+  const before = (await readCurve(join(begun, 'curve.json')))?.levels.find(({ keep }) => keep === 0.25);
+  const after = await readCurve(join(out, 'curve.json'));
+  expect(after?.dense.accuracy).toBeCloseTo(before?.accuracy ?? Number.NaN, 6);
+  expect(after?.levels.map(({ keptFeatures }) => keptFeatures)).toEqual([0.25]);
+  const supports = async (folder: string) => (await openPlanFolder(join(folder, 'kept-0.25', 'plan'))).file;
+  const [first, second] = [await supports(begun), await supports(out)];
+  expect([second.supports, second.partitions, second.name]).toEqual([
+    first.supports,
+    first.partitions,
+    first.name,
+  ]);
+});
+
 const run: TrainingRun = {
   name: 'model',
   objective: { type: 'classify', labelWeight: 1, smoothing: 0, teacherWeight: 0, temperature: 1 },

@@ -1,5 +1,4 @@
 /** `starling train`: a model whose shards exchange only some features, trained from the dense model. */
-import { basename, resolve } from 'node:path';
 import type { LogLine } from '../../compiler/train/loop.ts';
 import type { Objective } from '../../compiler/train/objective.ts';
 import type { EvaluationResult } from '../../compiler/train/trainerTypes.ts';
@@ -44,7 +43,7 @@ export const train: Command = {
       prepare: preparations[choices.pictures.normalise],
     });
     const source = choices.run.objective.type === 'classify' ? opened : withoutLabels(opened);
-    const run = runOf(choices, trainable, size, source.train, basename(resolve(path), '.onnx'));
+    const run = runOf(choices, trainable, size, source.train);
     const folder = await openTrainingFolder(out, settingsOf(run, trainable, { ...choices.pictures, data }));
     const backend = await chooseBackend(values.backend, {
       threads: choices.threads,
@@ -88,10 +87,9 @@ function sizeOf({ graph }: Model, { size }: TrainChoices): readonly [number, num
 
 function runOf(
   { run, steps, epochs, numShards }: TrainChoices,
-  { division }: Trainable,
+  { name, division }: Trainable,
   size: readonly [number, number],
   { count, labels }: TrainingData,
-  name: string,
 ): TrainingRun {
   return {
     ...run,

@@ -63,6 +63,8 @@ class GraphTrainer implements Trainer {
         }),
       ),
     };
+    // What a sparse division does not read stays away from the first step on.
+    applyMasks(exchanges, this.#state.parameters);
     this.#batch = Number(graph.inputs[0]?.shape?.[0] ?? 1);
     this.#classes = Number(graph.outputs[0]?.shape?.[1] ?? 1);
   }

@@ -42,25 +42,21 @@ export function trainingSection(): string[] {
   const results = readResult<readonly TrainingResult[]>('training.json');
   if (results === undefined || results.length === 0) return [];
   const ratios = [...new Set(results.flatMap(({ levels }) => levels.map(({ keep }) => keep)))];
-  const columns = ratios.filter((keep) => keep < 1).sort((a, b) => b - a);
+  const columns = ratios.sort((a, b) => b - a);
   const rows = results.map((result): Row => {
     const { name, settings, step, steps, seconds, seed, dense, original, levels } = result;
     const cells = columns.map((keep) => {
       const level = levels.find((one) => one.keep === keep);
       return level === undefined ? '' : `${figure(level, level.figures)}${kilobytes(level.exchangedBytes)}`;
     });
-    const scratch = levels.find(({ keep }) => keep === 1);
     const progress = step < steps ? `${step} of ${steps}` : steps;
-    const whole =
-      scratch === undefined
-        ? `${figure(dense, original)}${kilobytes(dense.exchangedBytes)}`
-        : figure(scratch);
+    const start = `${figure(dense, original)}${kilobytes(dense.exchangedBytes)}`;
     const chart = `[${name}](bench/results/training/${name.replaceAll('/', '-')}.svg)`;
     const about = `${settings.numShards}, ${settings.wire}`;
-    return [chart, about, seed, progress, Math.round(seconds / 60), whole, ...cells];
+    return [chart, about, seed, progress, Math.round(seconds / 60), start, ...cells];
   });
   return [
-    `**Trained for a sparse exchange.** \`npm run train:all\`: one run thins the exchange level by level, and a branch from each level gives its figure, on the full test data (without a name: top-1 on CIFAR-10's 10,000 test pictures), with the bytes of one sample between shards. Kept: features sent over those of a dense exchange; 0 is separate branches. ${origins(results)}.`,
+    `**Trained for a sparse exchange.** \`npm run train:all\`: one run thins the exchange level by level, and a branch from each level gives its figure, on the full test data (without a name: top-1 on CIFAR-10's 10,000 test pictures), with the bytes of one sample between shards. Kept: features sent over those of a dense exchange; 0 is separate branches. Begun from: the model that it started with, and what its division exchanges when nothing is thinned. ${origins(results)}.`,
     '',
     markdownTable(
       [
@@ -69,7 +65,7 @@ export function trainingSection(): string[] {
         'seed',
         'steps',
         'minutes',
-        'dense',
+        'begun from',
         ...columns.map((keep) => `kept ${keep}`),
       ],
       rows,
