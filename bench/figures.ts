@@ -1,4 +1,5 @@
 /** Small figures from many measurements. */
+import { type LinkCost, localLink } from '../runtime/predict/costModel.ts';
 
 export interface Spread {
   readonly medianMs: number;
@@ -51,4 +52,16 @@ export function exchangeMs(costs: readonly ExchangeCost[], bytes: number): numbe
   const [low, high] = [sorted[above - 1], sorted[above]];
   if (above < 0 || low === undefined || high === undefined) return (last.ms * bytes) / last.bytes;
   return low.ms + ((high.ms - low.ms) * (bytes - low.bytes)) / (high.bytes - low.bytes);
+}
+
+/** A link as its bare exchanges were measured: what a message costs, and its speed between the two largest sizes. */
+export function linkFrom(costs: readonly ExchangeCost[]): LinkCost {
+  const sorted = [...costs].sort((a, b) => a.bytes - b.bytes);
+  const [first, large, largest] = [sorted[0], sorted.at(-2), sorted.at(-1)];
+  if (first === undefined || large === undefined || largest === undefined) return localLink;
+  return {
+    roundTripMs: 0,
+    messageMs: first.ms,
+    bytesPerMs: (largest.bytes - large.bytes) / (largest.ms - large.ms),
+  };
 }

@@ -4,11 +4,19 @@
  */
 import type { RunTimeline } from '../protocol/timeline.ts';
 import { breakdownOf, type DeviceBreakdown } from './breakdown.ts';
-import { type ExchangeCost, exchangeMs, median, rounded, type Spread, spreadOf } from './figures.ts';
+import {
+  type ExchangeCost,
+  exchangeMs,
+  linkFrom,
+  median,
+  rounded,
+  type Spread,
+  spreadOf,
+} from './figures.ts';
 import { watchOthers } from './machine.ts';
 import type { PageRun } from './page/benchPage.ts';
-import type { Traffic } from './plans.ts';
-import { megabitsOf, type Scenario, targets, titleOf } from './scenarios.ts';
+import type { BenchPlan, Traffic } from './plans.ts';
+import { type Scenario, targets, titleOf } from './scenarios.ts';
 import type { Subject } from './subject.ts';
 
 export interface MeasureOptions {
@@ -162,7 +170,7 @@ function resultOf(
     whole,
     devices,
     timeline: [...timelines].sort((a, b) => a.totalMs - b.totalMs)[timelines.length >> 1] ?? null,
-    predicted: predictionOf(subject, spread.medianMs),
+    predicted: predictionOf(scenario, plan, spread.medianMs, costs),
     throughput: rates.length === 0 ? null : { perSecond: rounded(median(rates), 3), toPlain: null },
     toPlain: null,
     target: targets[scenario.kind] ?? null,
@@ -178,11 +186,17 @@ function isDivided(scenario: Scenario): boolean {
   return scenario.kind === 'stages' || (scenario.kind === 'two-tabs' && scenario.division !== 'requests');
 }
 
-function predictionOf({ scenario, plan }: Subject, medianMs: number): ScenarioResult['predicted'] {
+/** Over the link as its own exchanges were measured in the same run. */
+export function predictionOf(
+  scenario: Scenario,
+  plan: BenchPlan | null,
+  medianMs: number,
+  costs: ReadonlyMap<string, readonly ExchangeCost[]>,
+): ScenarioResult['predicted'] {
   if (plan === null || (scenario.kind !== 'one-tab' && scenario.kind !== 'two-tabs')) return null;
   if (scenario.division === 'requests') return null;
   const ms = plan.predictedMs(
-    scenario.kind === 'one-tab' ? 'one device' : { megabits: megabitsOf(scenario) },
+    scenario.kind === 'one-tab' ? 'one device' : linkFrom(costs.get(scenario.link) ?? []),
   );
   return { ms: rounded(ms), ratio: rounded(ms / medianMs, 3) };
 }

@@ -38,7 +38,7 @@ export interface BenchPlan {
   readonly url: string;
   readonly traffic: Traffic;
   /** What the cost model says of a run of one device with all shards, or of one shard a device over a link. */
-  predictedMs(over: 'one device' | { readonly megabits: number | null }): number;
+  predictedMs(over: 'one device' | LinkCost): number;
 }
 
 export class BenchPlans {
@@ -142,8 +142,7 @@ export class BenchPlans {
     return {
       url: `/${path}/plan.json`,
       traffic: trafficOf(apart),
-      predictedMs: (over) =>
-        over === 'one device' ? predicted(alone, localLink) : predicted(apart, linkOf(over.megabits)),
+      predictedMs: (over) => (over === 'one device' ? predicted(alone, localLink) : predicted(apart, over)),
     };
   }
 }
