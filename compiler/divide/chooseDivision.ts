@@ -46,7 +46,7 @@ function isBetter(a: Candidate, b: Candidate, share = 1): boolean {
 interface Change extends Candidate {
   readonly nodes: number;
   readonly first: Axis;
-  readonly then: Axis;
+  readonly rest: Axis;
 }
 
 /** Points at which a change of axis is tried first, and how many around the best one then. */
@@ -74,11 +74,11 @@ class Search {
   }
 
   /** One axis for the first `nodes` nodes, the other for the rest; `none` is computed on the device with shard 0. */
-  changeAt(nodes: number, first: Axis, then: Axis): Candidate {
+  changeAt(nodes: number, first: Axis, rest: Axis): Candidate {
     const shardings = new Map<string, Sharding>();
     for (const [index, { outputs }] of this.#graph.nodes.entries()) {
       const [output = ''] = outputs;
-      const sharding = this.#shardings[index < nodes ? first : then].get(output);
+      const sharding = this.#shardings[index < nodes ? first : rest].get(output);
       if (sharding !== undefined) shardings.set(output, sharding);
     }
     return this.evaluate(shardings, false);
@@ -108,12 +108,12 @@ class Search {
   }
 
   /** The change of axis with the shortest run, found coarsely and then around the best point. */
-  bestChange(first: Axis, then: Axis): Change {
+  bestChange(first: Axis, rest: Axis): Change {
     const last = this.#graph.nodes.length;
     const tried = new Map<number, Candidate>();
     const attempt = (nodes: number) => {
       const at = Math.min(last, Math.max(0, Math.round(nodes)));
-      if (!tried.has(at)) tried.set(at, this.changeAt(at, first, then));
+      if (!tried.has(at)) tried.set(at, this.changeAt(at, first, rest));
     };
     const best = () => [...tried].reduce((a, b) => (isBetter(b[1], a[1]) ? b : a));
     const step = last / coarsePoints;
@@ -124,7 +124,7 @@ class Search {
       attempt(at + width);
     }
     const [nodes, candidate] = best();
-    return { ...candidate, nodes, first, then };
+    return { ...candidate, nodes, first, rest };
   }
 
   /** Gives up owners of exchanged values one by one where computing them twice is faster than exchanging them. */
@@ -144,6 +144,13 @@ class Search {
       recomputed++;
     }
     return { ...best, recomputed };
+  }
+
+  /** Halos recomputed, and what is sent made first, where that pays. */
+  refine(start: Change): Change & { readonly recomputed: number } {
+    const recomputed = this.recompute(start);
+    const early = this.sendFirst(recomputed);
+    return { ...start, ...recomputed, ...(isBetter(early, recomputed, worthwhile) ? early : {}) };
   }
 
   sendFirst(start: Candidate): Candidate {
@@ -178,13 +185,17 @@ export function chooseDivision(
   const alone = lower(graph, { numShards, shardings: new Map() }, [all]);
   const one = simulate(alone, cost).totalMs;
   const rows = search.changeAt(graph.nodes.length, 'rows', 'none');
+  // As `--axis rows` makes them.
+  const early = search.sendFirst(rows);
   const channels = sums ? search.cheapestChannels() : search.changeAt(0, 'none', 'channels');
   const change = changes
-    .map(([first, then]) => search.bestChange(first, then))
+    .map(([first, rest]) => search.bestChange(first, rest))
     .reduce((best, next) => (isBetter(next, best) ? next : best));
-  const recomputed = search.recompute(change);
-  const early = search.sendFirst(recomputed);
-  const chosen = isBetter(early, recomputed, worthwhile) ? early : recomputed;
+  const throughout: Change = { ...rows, nodes: graph.nodes.length, first: 'rows', rest: 'none' };
+  // Strips may be slower than something else only until what is sent is made first.
+  const chosen = [change, throughout]
+    .map((start) => search.refine(start))
+    .reduce((best, next) => (isBetter(next, best, worthwhile) ? next : best));
   const fits = memoryShare(alone, cost.memoryBytes) <= 1;
   const aloneReason = fits ? 'one device alone is faster' : 'one device alone has not the memory';
   if (sums && isBetter(channels, chosen, worthwhile)) {
@@ -192,21 +203,21 @@ export function chooseDivision(
     return {
       graph: channels.graph,
       division: channels.division,
-      predictedMs: { one, channels: channels.ms, rows: rows.ms, auto: channels.ms },
+      predictedMs: { one, channels: channels.ms, rows: early.ms, auto: channels.ms },
       reason: `Throughout by channels, with partial sums${channels.ms > one ? `; ${aloneReason}` : ''}.`,
     };
   }
   checkMemoryLimits(chosen.room, cost.memoryBytes);
   const reasons = [
-    axisReason(change, graph.nodes.length),
-    ...(recomputed.recomputed > 0 ? [`${recomputed.recomputed} halos recomputed instead of exchanged`] : []),
-    ...(chosen === early ? ['what is sent is made first'] : []),
+    axisReason(chosen, graph.nodes.length),
+    ...(chosen.recomputed > 0 ? [`${chosen.recomputed} halos recomputed instead of exchanged`] : []),
+    ...(chosen.division.sendFirst === true ? ['what is sent is made first'] : []),
     ...(chosen.ms > one ? [aloneReason] : []),
   ];
   return {
     graph: chosen.graph,
     division: chosen.division,
-    predictedMs: { one, channels: channels.ms, rows: rows.ms, auto: chosen.ms },
+    predictedMs: { one, channels: channels.ms, rows: early.ms, auto: chosen.ms },
     reason: `${reasons.join('; ')}.`,
   };
 }
@@ -217,7 +228,7 @@ const axisNames: Readonly<Record<Axis, string>> = {
   none: 'on one device',
 };
 
-function axisReason({ nodes, first, then }: Change, all: number): string {
-  if (nodes === 0 || nodes >= all) return `Throughout ${axisNames[nodes === 0 ? then : first]}`;
-  return `The first ${nodes} of ${all} nodes ${axisNames[first]}, the others ${axisNames[then]}`;
+function axisReason({ nodes, first, rest }: Change, all: number): string {
+  if (nodes === 0 || nodes >= all) return `Throughout ${axisNames[nodes === 0 ? rest : first]}`;
+  return `The first ${nodes} of ${all} nodes ${axisNames[first]}, the others ${axisNames[rest]}`;
 }
