@@ -20,6 +20,9 @@ import { openTrainingFolder } from './trainingFolder.ts';
 import { runTrainingFolder, stoppedLevel, type TrainingRun } from './trainingRun.ts';
 import { openTrainingSource } from './trainingSource.ts';
 
+/** A busy machine takes its time. */
+const slow = { timeout: 180_000 };
+
 let root = '';
 const model = () => join(root, 'model.onnx');
 const lines: string[] = [];
@@ -61,38 +64,53 @@ afterAll(async () => {
 
 const options = ['--batch', '16', '--normalise', 'symmetric', '--backend', 'wasm', '--label-weight', '1'];
 
-test('labels alone: the network learns, every level is a plan that computes what its model computes', async () => {
-  const out = join(root, 'labelled');
-  const text = await starling(
-    ...['train', model(), '--data', join(root, 'pictures'), '--out', out, '--steps', '150', '--rate', '0.1'],
-    ...['--keep', '0.25', '--levels', '0', ...options],
-  );
-  const curve = await readCurve(join(out, 'curve.json'));
-  expect(curve?.levels.map(({ keep, keptFeatures }) => [keep, keptFeatures])).toEqual([
-    [0.25, 0.25],
-    [0, 0],
-  ]);
-  const [target, separate] = curve?.levels ?? [];
-  expect(curve?.dense.accuracy).toBeLessThan(0.6);
-  expect(target?.accuracy).toBeGreaterThan(0.8);
-  expect(target?.exchangedBytes).toBeGreaterThan(separate?.exchangedBytes ?? 0);
-  expect(target?.exchangedBytes).toBeLessThan(0.5 * (curve?.dense.exchangedBytes ?? 0));
-  expect(separate?.rounds).toBeLessThan(target?.rounds ?? 0);
-  expect(text).toContain('kept 0.25 (0.250 of the features): top-1 ');
-  expect(await readFile(join(out, 'chart.svg'), 'utf8')).toContain('Top-1 of the settled levels');
+test(
+  'labels alone: the network learns, every level is a plan that computes what its model computes',
+  slow,
+  async () => {
+    const out = join(root, 'labelled');
+    const text = await starling(
+      ...[
+        'train',
+        model(),
+        '--data',
+        join(root, 'pictures'),
+        '--out',
+        out,
+        '--steps',
+        '150',
+        '--rate',
+        '0.1',
+      ],
+      ...['--keep', '0.25', '--levels', '0', ...options],
+    );
+    const curve = await readCurve(join(out, 'curve.json'));
+    expect(curve?.levels.map(({ keep, keptFeatures }) => [keep, keptFeatures])).toEqual([
+      [0.25, 0.25],
+      [0, 0],
+    ]);
+    const [target, separate] = curve?.levels ?? [];
+    expect(curve?.dense.accuracy).toBeLessThan(0.6);
+    expect(target?.accuracy).toBeGreaterThan(0.8);
+    expect(target?.exchangedBytes).toBeGreaterThan(separate?.exchangedBytes ?? 0);
+    expect(target?.exchangedBytes).toBeLessThan(0.5 * (curve?.dense.exchangedBytes ?? 0));
+    expect(separate?.rounds).toBeLessThan(target?.rounds ?? 0);
+    expect(text).toContain('kept 0.25 (0.250 of the features): top-1 ');
+    expect(await readFile(join(out, 'chart.svg'), 'utf8')).toContain('Top-1 of the settled levels');
 
-  const level = join(out, 'kept-0.25');
-  expect(await starling('verify', join(level, 'plan'), '--model', join(level, 'model.onnx'))).toMatch(
-    /computes/,
-  );
-  const again = join(root, 'again');
-  const given = ['--division', join(level, 'division.json'), '--shape', 'pictures=1x3x8x8'];
-  await starling('compile', join(level, 'model.onnx'), ...given, '--out', again);
-  const weights = async (folder: string) => JSON.parse(await readFile(join(folder, 'plan.json'), 'utf8'));
-  const [first, second] = [await weights(join(level, 'plan')), await weights(again)];
-  expect(second.weights).toEqual(first.weights);
-  expect(second.supports).toEqual(first.supports);
-});
+    const level = join(out, 'kept-0.25');
+    expect(await starling('verify', join(level, 'plan'), '--model', join(level, 'model.onnx'))).toMatch(
+      /computes/,
+    );
+    const again = join(root, 'again');
+    const given = ['--division', join(level, 'division.json'), '--shape', 'pictures=1x3x8x8'];
+    await starling('compile', join(level, 'model.onnx'), ...given, '--out', again);
+    const weights = async (folder: string) => JSON.parse(await readFile(join(folder, 'plan.json'), 'utf8'));
+    const [first, second] = [await weights(join(level, 'plan')), await weights(again)];
+    expect(second.weights).toEqual(first.weights);
+    expect(second.supports).toEqual(first.supports);
+  },
+);
 
 test('a plan is trained further from the teacher alone, rounded as it will travel', async () => {
   const plan = join(root, 'plan');
@@ -150,7 +168,7 @@ const run: TrainingRun = {
   seed: 4,
 };
 
-test('a run that is interrupted, in a branch too, ends as one that is not', async () => {
+test('a run that is interrupted, in a branch too, ends as one that is not', slow, async () => {
   const backend = await createHeapBackend();
   const trainable = await readTrainable(model());
   const prepare = preparations.symmetric;
