@@ -55,7 +55,7 @@ export interface ScenarioResult extends Spread {
   readonly whole: (Spread & { readonly ratio: number; readonly computeRatio: number }) | null;
   /** Of the noted runs, device by device; medians. */
   readonly devices: readonly DeviceBreakdown[];
-  /** The median noted run. */
+  /** The median noted run; of one link, and of few rounds: the others would be most of the file and say no more. */
   readonly timeline: RunTimeline | null;
   /** What the cost model says of it, and how far off it is: predicted over measured. */
   readonly predicted: { readonly ms: number; readonly ratio: number } | null;
@@ -169,7 +169,9 @@ function resultOf(
     traffic,
     whole,
     devices,
-    timeline: [...timelines].sort((a, b) => a.totalMs - b.totalMs)[timelines.length >> 1] ?? null,
+    timeline: isTold(scenario, traffic)
+      ? ([...timelines].sort((a, b) => a.totalMs - b.totalMs)[timelines.length >> 1] ?? null)
+      : null,
     predicted: predictionOf(scenario, plan, spread.medianMs, costs),
     throughput: rates.length === 0 ? null : { perSecond: rounded(median(rates), 3), toPlain: null },
     toPlain: null,
@@ -179,6 +181,13 @@ function resultOf(
         ? boundOf(spread.medianMs, devices, traffic, costs.get(scenario.link) ?? [])
         : null,
   };
+}
+
+const toldRounds = 40;
+
+function isTold(scenario: Scenario, traffic: Traffic | null): boolean {
+  if (scenario.kind !== 'two-tabs' || traffic === null) return false;
+  return scenario.link === 'unshaped' && traffic.rounds <= toldRounds;
 }
 
 /** Whether devices exchange anything within a run. */

@@ -8,6 +8,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { createHeapBackend } from '../backends/ortHeap.ts';
 import type { Exchange } from './exchange.ts';
 import { predictionOf, type ScenarioResult } from './measure.ts';
@@ -44,7 +45,9 @@ for (const measured of file.models) {
       scenario.kind === 'plain'
         ? null
         : await plans.plan(model, scenario.division, scenario.numShards, megabitsOf(scenario));
-    const predicted = predictionOf(scenario, plan, medianMs, costs);
+    // What is planned otherwise now was not measured.
+    const same = plan === null || result.traffic === null || isDeepStrictEqual(plan.traffic, result.traffic);
+    const predicted = same ? predictionOf(scenario, plan, medianMs, costs) : null;
     if (predicted !== null) {
       console.log(measured.model, result.title, medianMs, 'predicted', predicted.ms, `(${predicted.ratio})`);
     }
