@@ -55,9 +55,11 @@ export function stepAsHost(parts: Parts): void {
     runs.interrupt();
     return;
   }
-  epochs.excludeFailed(placement);
   const opened = follower.plan?.url === session.url ? follower.plan : null;
-  const sound = epochs.stands(placement) && opened?.summary.sha256 === placement.plan.sha256;
+  const ours = opened?.summary.sha256 === placement.plan.sha256;
+  // A device that could not load another plan, such as one that was called off while it was sent, may well load ours.
+  if (ours) epochs.excludeFailed(placement);
+  const sound = ours && epochs.stands(placement);
   if (runs.running) {
     if (!sound || runs.abandoned) runs.interrupt();
     return;
