@@ -25,7 +25,8 @@ export function svgCharts(charts: readonly Chart[]): string {
   const drawn = charts.filter(({ series }) => series.some(({ points }) => points.length > 0));
   const parts = drawn.map((chart, i) => `<g transform="translate(0 ${i * height})">${chartOf(chart)}</g>`);
   const size = `width="${width}" height="${Math.max(1, drawn.length) * height}"`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="#fff"/>${parts.join('')}</svg>\n`;
+  const title = escaped(drawn.map((chart) => chart.title).join('; '));
+  return `<svg xmlns="http://www.w3.org/2000/svg" role="img" ${size} font-family="sans-serif" font-size="11"><title>${title}</title><rect width="100%" height="100%" fill="#fff"/>${parts.join('')}</svg>\n`;
 }
 
 function chartOf({ title, xLabel, series }: Chart): string {

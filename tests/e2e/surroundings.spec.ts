@@ -131,7 +131,7 @@ test('a room with a secret over plain http, where the browser has no cryptograph
   const address = localAddresses().find((one) => !one.includes(':'));
   test.skip(address === undefined, 'This machine has no address but those of the loopback.');
   const server = await startServer('--host', '0.0.0.0');
-  const url = `http://${address}:${server.port}/?room=kept&plan=/plan/plan.json&threads=1#secret=feather`;
+  const url = `http://${address}:${server.port}/?room=kept&plan=/plan/plan.json&threads=1&devices=all#secret=feather`;
   const context = keep(await browser.newContext());
   const pages = [await context.newPage(), await context.newPage()] as const;
   for (const page of pages) {
