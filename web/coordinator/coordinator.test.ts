@@ -158,6 +158,27 @@ describe('Coordinator', () => {
     expect(coordinator.state.excluded.get('b')).toMatchObject({ code: 'HASH_MISMATCH' });
   });
 
+  it('does not hold it against a device that it could not load a plan which was called off', async () => {
+    const room = await roomOf('a', 'b');
+    const { coordinator } = pageOf(room, 'a');
+    void coordinator.load(url);
+    await room.settle();
+    const dropped = watch(coordinator.load(`${url}?dropped`));
+    await ticks();
+    pageOf(room, 'a').device.calls[0]?.finish();
+    await ticks();
+    while (room.deliver('a', 'b'));
+    await ticks();
+    // The page takes up the plan it had, and only then the other device says that the dropped one is gone.
+    const back = watch(coordinator.load(url));
+    pageOf(room, 'b').device.calls[0]?.finish(new StarlingError('PLAN_NOT_FOUND', 'It was taken back.'));
+    await ticks();
+    while (room.deliver('b', 'a'));
+    await room.settle();
+    expect([dropped.outcome, back.outcome]).toEqual(['RUN_ABORTED', 'answer']);
+    expect(coordinator.state.placement?.devices).toEqual(['a', 'b']);
+  });
+
   it('excludes a device whose load makes no progress', async () => {
     const room = await roomOf('a', 'b');
     const { coordinator } = pageOf(room, 'a');
