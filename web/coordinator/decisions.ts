@@ -29,7 +29,7 @@ export function stepAsOther(parts: Parts): void {
   const session = sessions.current;
   if (session === null || session.failed) return;
   const { load, plan } = follower;
-  if (epochs.hostPresent && session.summary === null && !sessions.wantsOther(session)) {
+  if (epochs.hostPresent && session.summary === null && !sessions.wantsOther(session, epochs.placement)) {
     if (load?.phase === 'ready' && plan !== null) {
       // Of several plans, the one that the room has already.
       session.url = plan.url;
@@ -104,7 +104,7 @@ function leaveStalledOut(
 export function claims({ epochs, runs, sessions }: Parts): boolean {
   const session = sessions.current;
   if (session === null || session.failed || epochs.isHost || !epochs.hostPresent) return false;
-  return runs.waiting > 0 || (session.summary === null && sessions.wantsOther(session));
+  return runs.waiting > 0 || (session.summary === null && sessions.wantsOther(session, epochs.placement));
 }
 
 /** Whether this device, being host, keeps the role from those that wait for it. */

@@ -79,11 +79,9 @@ export class Epochs {
     const { self, members, placer, links } = this.#options;
     const epoch = this.#placement?.epoch ?? 0;
     const willing = eligible(members, self, this.isHost ? epoch : epoch + 1, this.excluded);
-    return placer.decide(
-      urls,
-      willing.filter(({ id }) => links.isKnown(id)),
-      this.devices,
-    );
+    // Equal shares ask for no measurement, so that they need not wait for one.
+    const measured = this.devices === 'best' ? willing.filter(({ id }) => links.isKnown(id)) : willing;
+    return placer.decide(urls, measured, this.devices);
   }
 
   /** Makes this device the host of a new epoch, with the plan that it has open. */

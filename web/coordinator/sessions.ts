@@ -1,5 +1,6 @@
 /** Which plan is this page's own, and how its loading or its runs end. When a plan is opened is decided in decisions.ts. */
 import { StarlingError } from '../../protocol/errors.ts';
+import type { Placement } from '../../protocol/roomMessages.ts';
 import type { Follower } from './follower.ts';
 import { PageSession } from './pageSession.ts';
 import type { RunLoop } from './runLoop.ts';
@@ -82,9 +83,11 @@ export class Sessions {
   }
 
   /** The room runs a plan, and it is another one. */
-  wantsOther(session: PageSession): boolean {
+  wantsOther(session: PageSession, placement: Placement | null): boolean {
     const { load, plan } = this.#options.follower;
-    return load?.phase === 'ready' && plan !== null && !session.urls.includes(plan.url);
+    if (load?.phase !== 'ready' || plan === null) return false;
+    // What is open may have been opened in order to become host, while the room still runs something else.
+    return !session.urls.includes(plan.url) || plan.summary.sha256 !== placement?.plan.sha256;
   }
 
   #rejectPending(session: PageSession, error: StarlingError): void {
