@@ -25,7 +25,7 @@ export const referenceDevice: DeviceCost = {
   macsPerMs: 17e6,
   elementsPerMs: 1.8e6,
   nodeMs: 0.01,
-  stageMs: 0.5,
+  stageMs: 0.25,
 };
 
 /** Two tabs of one machine over a data channel: not the network but encryption and copies are what it costs. */
