@@ -39,6 +39,17 @@ export function byteCount(dataType: Exclude<DataType, 'string'>, dims: readonly 
   return dataTypeBytes[dataType] * elementCount(dims);
 }
 
+/** Bytes that a tensor of this type takes on its way; 0 for strings, whose length their type does not say. */
+export function tensorBytes({
+  dataType,
+  dims,
+}: {
+  readonly dataType: DataType;
+  readonly dims: readonly number[];
+}): number {
+  return dataType === 'string' ? 0 : byteCount(dataType, dims);
+}
+
 /** The elements of an integer or bool tensor; int64 beyond 2^53 loses precision, which no index needs. */
 export function readIntegers(tensor: Tensor): number[] {
   const { data, dataType } = tensor;

@@ -2,7 +2,7 @@
 
 import type { ShapedValue } from '../../graph/nodeView.ts';
 import { size } from '../../graph/ranges.ts';
-import { byteCount, elementCount } from '../../graph/tensor.ts';
+import { elementCount, tensorBytes } from '../../graph/tensor.ts';
 import type { ExchangeKind, PlanReport } from '../../protocol/plan.ts';
 import type { Program, RoomProgram, Transfer } from '../../runtime/lower/program.ts';
 
@@ -31,7 +31,7 @@ export function describeExchanges(
   const exchanges = new Map<string, Exchange>();
   for (const program of programs) {
     for (const transfer of program.receives) {
-      const { value, axis, ranges, dataType, dims } = transfer;
+      const { value, axis, ranges, dims } = transfer;
       const summed = partialName.exec(value)?.[1] ?? '';
       const partial = values.has(summed);
       const name = partial ? summed : value;
@@ -43,7 +43,7 @@ export function describeExchanges(
         value: name,
         kind,
         features: (before?.features ?? 0) + (partial ? featuresOf(dims) : size(ranges)),
-        bytes: (before?.bytes ?? 0) + (dataType === 'string' ? 0 : byteCount(dataType, dims)),
+        bytes: (before?.bytes ?? 0) + tensorBytes(transfer),
         round: Math.min(before?.round ?? Number.POSITIVE_INFINITY, roundOf(program, transfer)),
       });
     }

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import type { Model } from '../../graph/graph.ts';
-import { byteCount, float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
+import { float32Tensor, float32View, type Tensor, tensorBytes } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import { lower } from '../../runtime/lower/lower.ts';
@@ -60,7 +60,7 @@ async function run({ model: graphModel, division }: Wired, placement: Placement)
 }
 
 const bytesOf = (list: readonly Pick<Transfer, 'dataType' | 'dims'>[]) =>
-  list.reduce((sum, { dataType, dims }) => sum + (dataType === 'string' ? 0 : byteCount(dataType, dims)), 0);
+  list.reduce((sum, transfer) => sum + tensorBytes(transfer), 0);
 
 function difference(expected: Readonly<Record<string, Tensor>>, got: Readonly<Record<string, Tensor>>) {
   const comparator = new Comparator();

@@ -4,7 +4,7 @@
  */
 import type { Need } from '../../graph/ops/rule.ts';
 import { intersect, noRanges, type Ranges, range, size, subtract, take, union } from '../../graph/ranges.ts';
-import { byteCount } from '../../graph/tensor.ts';
+import { tensorBytes } from '../../graph/tensor.ts';
 import type { Levels } from './levels.ts';
 import type { Placement } from './program.ts';
 import { type NodeFacts, type RoomGraph, type Want, wantKey } from './roomGraph.ts';
@@ -119,7 +119,7 @@ export class Demands {
 
   #bytesOf(value: string): number {
     const { dataType = 'float32' } = this.#room.values.get(value) ?? {};
-    return dataType === 'string' ? 0 : byteCount(dataType, this.#room.shape(value));
+    return tensorBytes({ dataType, dims: this.#room.shape(value) });
   }
 
   #want(device: number, value: string, need: Need, reader?: number): void {

@@ -5,7 +5,7 @@
 import type { Graph } from '../../graph/graph.ts';
 import type { Slab } from '../../graph/ops/rule.ts';
 import { size } from '../../graph/ranges.ts';
-import { byteCount } from '../../graph/tensor.ts';
+import { tensorBytes } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { Demands } from './demand.ts';
 import { DeviceEmitter } from './deviceEmitter.ts';
@@ -144,9 +144,6 @@ function assemble(
     };
   });
   const rounds = Math.max(0, ...programs.flatMap(({ stages }) => stages.map(({ level }) => level)));
-  const exchangedBytes = transfers.reduce(
-    (sum, { dataType, dims }) => sum + (dataType === 'string' ? 0 : byteCount(dataType, dims)),
-    0,
-  );
+  const exchangedBytes = transfers.reduce((sum, transfer) => sum + tensorBytes(transfer), 0);
   return { programs, rounds, exchangedBytes };
 }

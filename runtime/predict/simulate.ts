@@ -3,7 +3,7 @@
  * stages, devices that compute and links that carry one message after the other.
  */
 import type { Node } from '../../graph/graph.ts';
-import { byteCount, type DataType, elementCount } from '../../graph/tensor.ts';
+import { elementCount, tensorBytes } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Program, RoomProgram, Stage } from '../lower/program.ts';
 import type { DeviceCost, LinkCost } from './costModel.ts';
@@ -22,16 +22,6 @@ export interface Prediction {
   readonly computeMs: readonly number[];
   /** Bytes of inputs, exchanges and outputs that cross between devices. */
   readonly bytes: number;
-}
-
-function bytesOf({
-  dataType,
-  dims,
-}: {
-  readonly dataType: DataType;
-  readonly dims: readonly number[];
-}): number {
-  return dataType === 'string' ? 0 : byteCount(dataType, dims);
 }
 
 /** Compute time of a stage. */
@@ -121,7 +111,11 @@ class Play {
     });
     for (const player of this.players) {
       for (const feed of player.program.feeds) {
-        this.#known(player, feed.name, this.links.carry(cost.host, player.program.device, bytesOf(feed), 0));
+        this.#known(
+          player,
+          feed.name,
+          this.links.carry(cost.host, player.program.device, tensorBytes(feed), 0),
+        );
       }
     }
   }
@@ -150,13 +144,13 @@ class Play {
     for (const { sourceName, targetName, to, ...tensor } of program.sends) {
       const receiver = this.players[to];
       if (sourceName !== name || receiver === undefined) continue;
-      this.#known(receiver, targetName, this.links.carry(program.device, to, bytesOf(tensor), ms));
+      this.#known(receiver, targetName, this.links.carry(program.device, to, tensorBytes(tensor), ms));
     }
     for (const result of program.results) {
       if (result.name !== name) continue;
       this.totalMs = Math.max(
         this.totalMs,
-        this.links.carry(program.device, this.#host, bytesOf(result), ms),
+        this.links.carry(program.device, this.#host, tensorBytes(result), ms),
       );
     }
   }
