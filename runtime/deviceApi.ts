@@ -26,19 +26,22 @@ export interface DevicePlan {
   readonly warmUp?: boolean;
 }
 
+/** Of one run, on the device that asked for it. */
+export interface RunStats {
+  readonly totalMs: number;
+  readonly computeMs: number;
+  /** Time in which this device neither computed nor had anything to compute. */
+  readonly waitMs: number;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+  readonly rounds: number;
+  /** Of this device's engine, which never shrinks: the most it has needed. Null where it cannot be known. */
+  readonly heapBytes: number | null;
+}
+
 export interface DeviceRunResult {
   readonly outputs: Readonly<Record<string, Tensor>>;
-  readonly stats: {
-    readonly totalMs: number;
-    readonly computeMs: number;
-    /** Time in which this device neither computed nor had anything to compute. */
-    readonly waitMs: number;
-    readonly sentBytes: number;
-    readonly receivedBytes: number;
-    readonly rounds: number;
-    /** Of this device's engine, which never shrinks: the most it has needed. Null where it cannot be known. */
-    readonly heapBytes: number | null;
-  };
+  readonly stats: RunStats;
   /** Where it was asked for. */
   readonly timeline?: RunTimeline;
 }

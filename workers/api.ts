@@ -4,9 +4,11 @@
  */
 import type { Tensor } from '../graph/tensor.ts';
 import type { BackendInfo, BackendKind, WasmBase } from '../protocol/backendInfo.ts';
-import type { RunTimeline } from '../protocol/timeline.ts';
+import type { DeviceRunResult as RunResult } from '../runtime/deviceApi.ts';
 import type { LinkCost } from '../runtime/predict/costModel.ts';
 import type { Forecast, ForecastDevice } from '../runtime/predict/forecast.ts';
+
+export type { DeviceRunResult as RunResult, RunStats } from '../runtime/deviceApi.ts';
 
 export interface PlacementMessage {
   /** Rises with every change; frames of an older epoch are dropped. */
@@ -31,25 +33,6 @@ export interface PlanSource {
   readonly from?: string;
   /** SHA-256 (hex) of plan.json as the host read it; null on the host, which pins it for the others. */
   readonly sha256: string | null;
-}
-
-export interface RunStats {
-  readonly totalMs: number;
-  readonly computeMs: number;
-  /** Time in which this device waited for features of others. */
-  readonly waitMs: number;
-  readonly sentBytes: number;
-  readonly receivedBytes: number;
-  readonly rounds: number;
-  /** Of this device's wasm heap, which never shrinks: the most it has needed. Null where it cannot be known. */
-  readonly heapBytes: number | null;
-}
-
-export interface RunResult {
-  readonly outputs: Readonly<Record<string, Tensor>>;
-  readonly stats: RunStats;
-  /** Where it was asked for. */
-  readonly timeline?: RunTimeline;
 }
 
 /** What a device found out while it loaded its shards. */
