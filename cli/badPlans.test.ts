@@ -7,8 +7,8 @@ import type { Model } from '../graph/graph.ts';
 import { saveModel } from '../graph/save.ts';
 import type { ErrorCode } from '../protocol/errors.ts';
 import { parsePlan } from '../protocol/plan.ts';
+import { starling } from '../tests/support/commandLine.ts';
 import { randomModel } from '../tests/support/randomGraph.ts';
-import { runCommandLine } from './runCommandLine.ts';
 
 let folder = '';
 /** A good model and its plan, copied before each is spoilt. */
@@ -23,16 +23,6 @@ beforeAll(async () => {
   expect([code, err]).toEqual([0, '']);
 }, 60_000);
 afterAll(() => rm(folder, { recursive: true }));
-
-async function starling(...args: string[]) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const code = await runCommandLine(args, {
-    print: (line) => out.push(line),
-    stderr: { isTTY: false, columns: 80, write: (text: string) => err.push(text) > 0 },
-  });
-  return { code, out: out.join('\n'), err: err.join('') };
-}
 
 async function write(name: string, content: Uint8Array | string): Promise<string> {
   const path = join(folder, name);

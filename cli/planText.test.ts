@@ -9,9 +9,9 @@ import { int64Tensor } from '../graph/tensor.ts';
 import { type PlanFile, parsePlan } from '../protocol/plan.ts';
 import { lower } from '../runtime/lower/lower.ts';
 import { openPlan } from '../runtime/plan.ts';
+import { starling } from '../tests/support/commandLine.ts';
 import { int, ints, random } from '../tests/support/operatorCase.ts';
 import { readBytes } from './files.ts';
-import { runCommandLine } from './runCommandLine.ts';
 
 let folder = '';
 beforeAll(async () => {
@@ -20,15 +20,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-async function starling(...args: string[]) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const code = await runCommandLine(args, {
-    print: (line) => out.push(line),
-    stderr: { isTTY: false, columns: 80, write: (text: string) => err.push(text) > 0 },
-  });
-  expect({ code, err: err.join('').match(/error:.*/) }).toEqual({ code: 0, err: null });
-  return out.join('\n');
+/** What a command that ends well prints. */
+async function printed(...args: string[]): Promise<string> {
+  const { code, out, err } = await starling(...args);
+  expect({ code, err: err.match(/error:.*/) }).toEqual({ code: 0, err: null });
+  return out;
 }
 
 /** Two 3 x 3 convolutions, a head that is smaller than what it reads, and an operator that nobody divides. */
@@ -62,11 +58,11 @@ function model(): Uint8Array {
 
 async function compiled(axis: string): Promise<{ text: string; again: string; file: PlanFile; out: string }> {
   const out = join(folder, axis);
-  const text = await starling(
+  const text = await printed(
     ...['compile', join(folder, 'model.onnx'), '--shards', '2', '--axis', axis, '--out', out],
   );
   const file = parsePlan(new TextDecoder().decode(await readBytes(join(out, 'plan.json'), 'PLAN_NOT_FOUND')));
-  return { text, again: await starling('inspect', out), file, out };
+  return { text, again: await printed('inspect', out), file, out };
 }
 
 const line = (text: string, start: string) =>

@@ -3,23 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadModel } from '../graph/load.ts';
-import { runCommandLine } from './runCommandLine.ts';
+import { starling } from '../tests/support/commandLine.ts';
 
 let folder = '';
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'starling-cli-'));
 });
 afterAll(() => rm(folder, { recursive: true }));
-
-async function starling(...args: string[]) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const code = await runCommandLine(args, {
-    print: (line) => out.push(line),
-    stderr: { isTTY: false, columns: 80, write: (text: string) => err.push(text) > 0 },
-  });
-  return { code, out: out.join('\n'), err: err.join('') };
-}
 
 const reluModel = (layer: string) => ({
   modelTopology: {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../cli/runCommandLine.ts';
+import { starling } from '../support/commandLine.ts';
 import { hasShared, sharedFolder } from '../support/shared.ts';
 
 let folder = '';
@@ -11,16 +11,6 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'starling-eval-'));
 });
 afterAll(() => rm(folder, { recursive: true }));
-
-async function starling(...args: string[]) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const code = await runCommandLine(args, {
-    print: (line) => out.push(line),
-    stderr: { isTTY: false, columns: 80, write: (text: string) => err.push(text) > 0 },
-  });
-  return { code, out: out.join('\n'), err: err.join('') };
-}
 
 const modelPath = (name: string) => `${sharedFolder}models/${name}.onnx`;
 const data = (name: string) => (name === 'cifar10' ? name : `${sharedFolder}data/${name}`);
