@@ -1,8 +1,7 @@
 /** Plans of the measured models, compiled when they are first asked for, and what one run of two devices exchanges. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { createHeapBackend } from '../backends/ortHeap.ts';
-import { createNodeBackend } from '../backends/ortNode.ts';
+import { chooseBackend } from '../cli/backendOption.ts';
 import { calibrationData } from '../cli/calibrationData.ts';
 import { type CompileOptions, compileModel } from '../compiler/compile.ts';
 import { runWhole } from '../compiler/measure/verify.ts';
@@ -16,7 +15,7 @@ import type { Backend } from '../runtime/backend.ts';
 import { lower } from '../runtime/lower/lower.ts';
 import type { RoomProgram } from '../runtime/lower/program.ts';
 import { openPlan } from '../runtime/plan.ts';
-import { type LinkCost, localLink, referenceDevice } from '../runtime/predict/costModel.ts';
+import { type LinkCost, linkOver, localLink, referenceDevice } from '../runtime/predict/costModel.ts';
 import { simulate } from '../runtime/predict/simulate.ts';
 import type { BenchModel } from './models.ts';
 import type { PageModel } from './page/benchPage.ts';
@@ -160,7 +159,7 @@ async function sparseOptions(
   const calibration = await calibrationData(source, loadModel(await model.bytes()), { prepare, shapes });
   return {
     axis: 'channels',
-    backend: await createNodeBackend({ threads: 1 }).catch(() => createHeapBackend({ threads: 1 })),
+    backend: await chooseBackend('auto', { threads: 1 }),
     sparse: { calibration, budget: { keep: sparseKeep } },
     wire: { type: 'uint8', calibration },
   };
@@ -169,7 +168,7 @@ async function sparseOptions(
 /** A token bucket delays nothing; what it costs beside its bytes is what two tabs of one machine cost. */
 function linkOf(megabits: number | null): LinkCost {
   if (megabits === null) return localLink;
-  return { ...localLink, bytesPerMs: Math.min(localLink.bytesPerMs, megabits * 125) };
+  return linkOver({ bytesPerMs: megabits * 125, roundTripMs: localLink.roundTripMs });
 }
 
 /** What the model's own input holds of a picture, in the arithmetic of the nodes that do it in a plan. */

@@ -20,7 +20,7 @@ import { loadModel } from '../graph/load.ts';
 import type { DivisionAxis } from '../protocol/compileChoices.ts';
 import { lower } from '../runtime/lower/lower.ts';
 import type { RoomProgram } from '../runtime/lower/program.ts';
-import type { LinkCost } from '../runtime/predict/costModel.ts';
+import { type LinkCost, linkOver } from '../runtime/predict/costModel.ts';
 import { simulate } from '../runtime/predict/simulate.ts';
 import { type CalibratedCosts, calibrateCosts, type MeasuredRun } from './calibrateCosts.ts';
 import { rounded } from './figures.ts';
@@ -129,8 +129,7 @@ for (const id of values.models.split(',')) {
   });
   const oneMs = medianOf(measured, id, 'plain') ?? Number.NaN;
   for (const [name, given] of Object.entries(links)) {
-    const bytesPerMs = Math.min(given.bytesPerMs, costs.link.bytesPerMs);
-    const link = { ...given, bytesPerMs, messageMs: costs.link.messageMs };
+    const link = linkOver(given, costs.link);
     for (const devices of counts.filter((count) => count > 1)) {
       const played = axes.map((axis) => {
         const room = apart(divided(graph, axis, devices, costs, link));

@@ -7,8 +7,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { createHeapBackend } from '../backends/ortHeap.ts';
-import { createNodeBackend } from '../backends/ortNode.ts';
+import { chooseBackend } from '../cli/backendOption.ts';
 import { type Analysis, analyse } from '../compiler/analyse.ts';
 import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
 import { choose } from '../compiler/sparsify.ts';
@@ -113,7 +112,7 @@ async function measure(name: string, subject: Subject, shards: number, backend: 
   }
 }
 
-const backend = await createNodeBackend({ threads: 1 }).catch(() => createHeapBackend());
+const backend = await chooseBackend('auto', { threads: 1 });
 for (const shards of numbers(values.shards)) {
   for (const name of values.models.split(',')) {
     const subject = subjects[name];

@@ -9,8 +9,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { createHeapBackend } from '../backends/ortHeap.ts';
-import { createNodeBackend } from '../backends/ortNode.ts';
+import { chooseBackend } from '../cli/backendOption.ts';
 import { evalTasks } from '../cli/evalTasks.ts';
 import { writeBytes } from '../cli/files.ts';
 import { openPlanFolder } from '../cli/planFolder.ts';
@@ -126,9 +125,7 @@ function starling(args: readonly string[]): Promise<number> {
 async function measure({ name, measure: by }: TrainingJob, row: TrainingRow | undefined): Promise<void> {
   if (by === undefined || row === undefined) return;
   const own = `${folder}/${name}`;
-  const backend = await createNodeBackend({ threads: Number(values.threads) }).catch(() =>
-    createHeapBackend(),
-  );
+  const backend = await chooseBackend('auto', { threads: Number(values.threads) });
   const figuresOf = async (model: string, keep: number): Promise<Figures> => {
     const plan = await openPlanFolder(`${own}/kept-${keep}/plan`);
     const task = await evalTasks[by.task](plan, { data: by.data, normalise: undefined, limit: undefined });

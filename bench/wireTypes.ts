@@ -7,8 +7,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { createHeapBackend } from '../backends/ortHeap.ts';
-import { createNodeBackend } from '../backends/ortNode.ts';
+import { chooseBackend } from '../cli/backendOption.ts';
 import type { Calibration } from '../compiler/calibrate/calibration.ts';
 import { openLocalRoom } from '../compiler/measure/localRoom.ts';
 import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
@@ -91,7 +90,7 @@ if (path === undefined) {
   note(`Skipped: ../shared/models/${name}-cifar10.onnx is not on this machine.`);
   process.exit(0);
 }
-const backend = await createNodeBackend({ threads: 1 }).catch(() => createHeapBackend());
+const backend = await chooseBackend('auto', { threads: 1 });
 const { model } = await normaliseModel(loadModel(new Uint8Array(await readFile(path))), { backend });
 const input = model.graph.inputs[0]?.name ?? '';
 const test = await loadCifar10('test');

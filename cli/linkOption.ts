@@ -3,7 +3,7 @@ import { StarlingError } from '../protocol/errors.ts';
 import {
   type DeviceCost,
   type LinkCost,
-  localLink,
+  linkOver,
   referenceDevice,
   scaleDevice,
 } from '../runtime/predict/costModel.ts';
@@ -14,12 +14,7 @@ export function parseLink(text: string): LinkCost {
   if (match === null) throw new StarlingError('USAGE', `Expected --link like 20mbit,3ms, got "${text}".`);
   const [, rate = '0', prefix = 'm', roundTrip = '0'] = match;
   const bitsPerSecond = Number(rate) * { k: 1e3, m: 1e6, g: 1e9 }[prefix as 'k' | 'm' | 'g'];
-  return {
-    roundTripMs: Number(roundTrip),
-    // No link is faster than the devices encrypt and copy.
-    bytesPerMs: Math.min(localLink.bytesPerMs, bitsPerSecond / 8000),
-    messageMs: localLink.messageMs,
-  };
+  return linkOver({ bytesPerMs: bitsPerSecond / 8000, roundTripMs: Number(roundTrip) });
 }
 
 /** Relative speeds, one per shard; the last one counts for all that follow. Throws StarlingError USAGE. */

@@ -31,6 +31,21 @@ export const referenceDevice: DeviceCost = {
 /** Two tabs of one machine over a data channel: not the network but encryption and copies are what it costs. */
 export const localLink: LinkCost = { roundTripMs: 0.2, bytesPerMs: 18_000, messageMs: 0.25 };
 
+/**
+ * A network between devices that handle messages as those of `devices` do: none is faster than they encrypt and copy, and
+ * what a message costs them is added.
+ */
+export function linkOver(
+  { bytesPerMs, roundTripMs }: Pick<LinkCost, 'bytesPerMs' | 'roundTripMs'>,
+  devices: LinkCost = localLink,
+): LinkCost {
+  return {
+    roundTripMs,
+    bytesPerMs: Math.min(devices.bytesPerMs, bytesPerMs),
+    messageMs: devices.messageMs,
+  };
+}
+
 export function scaleDevice(cost: DeviceCost, speed: number): DeviceCost {
   return {
     macsPerMs: cost.macsPerMs * speed,
