@@ -4,6 +4,7 @@
  *
  *   npm run bench:memory -- [--models resnet50,...] [--axes channels,rows] [--shards 2] [--json FILE|-]
  */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,6 +14,7 @@ import { compileModel, type DivisionAxis } from '../compiler/compile.ts';
 import { randomTensor, seededRandom } from '../graph/random.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { Device } from '../runtime/device.ts';
+import { allOnOne, oneShardEach } from '../runtime/lower/placements.ts';
 import type { Placement } from '../runtime/lower/program.ts';
 import { createMemoryNetwork } from '../runtime/memoryChannel.ts';
 import { openPlan, type Plan } from '../runtime/plan.ts';
@@ -103,7 +105,6 @@ const { values } = parseArgs({
   },
 });
 const numShards = Number(values.shards);
-const all = Array.from({ length: numShards }, (_, shard) => shard);
 const results: MemoryResult[] = [];
 const backend = await createHeapBackend();
 for (const id of values.models.split(',')) {
@@ -118,7 +119,7 @@ for (const id of values.models.split(',')) {
       plan,
       plan.file.weights.map(({ path }) => files.get(path) ?? null),
     );
-    for (const placement of [[all], all.map((shard) => [shard])]) {
+    for (const placement of [allOnOne(numShards), oneShardEach(numShards)]) {
       const measured = await measure(model, axis, { plan, weights }, placement);
       for (const one of measured) console.log(line(one));
       results.push(...measured);

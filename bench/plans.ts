@@ -13,6 +13,7 @@ import { saveModel } from '../graph/save.ts';
 import { byteCount, float32Tensor, float32View, type Tensor } from '../graph/tensor.ts';
 import type { Backend } from '../runtime/backend.ts';
 import { lower } from '../runtime/lower/lower.ts';
+import { allOnOne, oneShardEach } from '../runtime/lower/placements.ts';
 import type { RoomProgram } from '../runtime/lower/program.ts';
 import { openPlan } from '../runtime/plan.ts';
 import { type LinkCost, linkOver, localLink, referenceDevice } from '../runtime/predict/costModel.ts';
@@ -129,13 +130,8 @@ export class BenchPlans {
     const { model: lowered, division: divided } = await openPlan(
       async (file) => files.get(file) ?? new Uint8Array(),
     );
-    const shards = Array.from({ length: numShards }, (_, shard) => shard);
-    const alone = lower(lowered.graph, divided, [shards]);
-    const apart = lower(
-      lowered.graph,
-      divided,
-      shards.map((shard) => [shard]),
-    );
+    const alone = lower(lowered.graph, divided, allOnOne(numShards));
+    const apart = lower(lowered.graph, divided, oneShardEach(numShards));
     const predicted = (room: RoomProgram, link: LinkCost) =>
       simulate(room, { devices: [referenceDevice], link, host: 0 }).totalMs;
     return {

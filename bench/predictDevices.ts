@@ -4,6 +4,7 @@
  *
  *   npm run predict:devices -- [--models resnet50,esrgan-slim] [--axes rows,channels] [--devices 1,2,4,8] [--json FILE|-]
  */
+
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +20,7 @@ import type { Graph } from '../graph/graph.ts';
 import { loadModel } from '../graph/load.ts';
 import type { DivisionAxis } from '../protocol/compileChoices.ts';
 import { lower } from '../runtime/lower/lower.ts';
+import { oneShardEach } from '../runtime/lower/placements.ts';
 import type { RoomProgram } from '../runtime/lower/program.ts';
 import { type LinkCost, linkOver } from '../runtime/predict/costModel.ts';
 import { simulate } from '../runtime/predict/simulate.ts';
@@ -83,11 +85,7 @@ function divided(
 }
 
 const apart = ({ graph, division }: DividedGraph): RoomProgram =>
-  lower(
-    graph,
-    division,
-    Array.from({ length: division.numShards }, (_, shard) => [shard]),
-  );
+  lower(graph, division, oneShardEach(division.numShards));
 
 function calibrate(graph: Graph, model: BenchModel, measured: Measured): CalibratedCosts {
   const aloneMs = medianOf(measured, model.id, 'plain');

@@ -4,12 +4,14 @@
  * arithmetic and bandwidth count: products at a worker's peak, a worker's bandwidth shared by all it talks to, no time for
  * messages, memory or kernels. One sample, float32.
  */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatTable } from '../cli/table.ts';
 import { byteCount } from '../graph/tensor.ts';
 import { lower } from '../runtime/lower/lower.ts';
+import { oneShardEach } from '../runtime/lower/placements.ts';
 import type { DeviceCost } from '../runtime/predict/costModel.ts';
 import { simulate } from '../runtime/predict/simulate.ts';
 import { fullyConnected, thinnedWorkers } from './repurpose/fullyConnected.ts';
@@ -67,11 +69,7 @@ for (const width of numbers(values.widths)) {
   for (const workers of numbers(values.workers)) {
     for (const sparsity of workers === 1 ? [0] : numbers(values.sparsities)) {
       const division = thinnedWorkers(graph, workers, 1 - sparsity);
-      const room = lower(
-        graph,
-        division,
-        Array.from({ length: workers }, (_, shard) => [shard]),
-      );
+      const room = lower(graph, division, oneShardEach(workers));
       for (const [profile, speed] of Object.entries(profiles)) {
         const { totalMs } = simulate(room, {
           devices: Array.from({ length: workers }, () => instant(speed)),

@@ -5,6 +5,7 @@
  *
  *   npx tsx bench/wireTypes.ts [resnet20|resnet32|resnet56] [--shards 2] [--calibrate 5000] [--keep 0.1,0.2,0.4,1] [--pictures 2000]
  */
+
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { chooseBackend } from '../cli/backendOption.ts';
@@ -19,6 +20,7 @@ import { loadModel } from '../graph/load.ts';
 import { float32Tensor, float32View } from '../graph/tensor.ts';
 import type { ScaleChoice, WireChoice } from '../protocol/compileChoices.ts';
 import type { Backend } from '../runtime/backend.ts';
+import { oneShardEach } from '../runtime/lower/placements.ts';
 import { wholeWeights } from '../runtime/weights/blob.ts';
 
 const batchImages = 100;
@@ -63,7 +65,7 @@ async function measure(
   backend: Backend,
 ) {
   const plan = { model, division, openBatch: true, weights: wholeWeights(model), warmUp: false };
-  const placement = Array.from({ length: numShards }, (_, shard) => [shard]);
+  const placement = oneShardEach(numShards);
   const room = await openLocalRoom({ planOf: () => plan, placement, backend });
   let right = 0;
   let seen = 0;

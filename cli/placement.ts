@@ -18,8 +18,3 @@ export function parsePlacement(text: string): Placement {
       }),
   );
 }
-
-/** Every shard on a device of its own. */
-export function onePerDevice(numShards: number): Placement {
-  return Array.from({ length: numShards }, (_, shard) => [shard]);
-}

@@ -1,4 +1,5 @@
 /** A whole training run in a folder: prepare, resume, walk the course, and write what every level gives. */
+
 import {
   type CourseRate,
   courseKeep,
@@ -22,6 +23,7 @@ import { seededRandom } from '../graph/random.ts';
 import type { Tensor } from '../graph/tensor.ts';
 import type { Backend } from '../runtime/backend.ts';
 import { lower } from '../runtime/lower/lower.ts';
+import { oneShardEach } from '../runtime/lower/placements.ts';
 import type { Division } from '../runtime/lower/program.ts';
 import { divideForTraining } from './divideForTraining.ts';
 import { normaliseForTraining } from './normaliseForTraining.ts';
@@ -173,8 +175,8 @@ export async function runTrainingFolder(
 
 /** What one sample's features take between shards on a device each, when every shard reads what it wants. */
 function denseBytes(graph: Graph, { numShards, shardings }: Division, batch: number): number {
-  const onePerDevice = Array.from({ length: numShards }, (_, shard) => [shard]);
-  return Math.round(lower(graph, { numShards, shardings }, onePerDevice).exchangedBytes / batch);
+  const room = lower(graph, { numShards, shardings }, oneShardEach(numShards));
+  return Math.round(room.exchangedBytes / batch);
 }
 
 /** Folder of the best that a run had when it was stopped. */

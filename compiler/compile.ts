@@ -16,6 +16,7 @@ import { StarlingError } from '../protocol/errors.ts';
 import { sha256Hex } from '../protocol/sha256.ts';
 import type { Backend } from '../runtime/backend.ts';
 import { lower } from '../runtime/lower/lower.ts';
+import { oneShardEach } from '../runtime/lower/placements.ts';
 import type { Division } from '../runtime/lower/program.ts';
 import { localLink, referenceDevice } from '../runtime/predict/costModel.ts';
 import { checkMemoryLimits } from '../runtime/predict/memoryLimit.ts';
@@ -186,11 +187,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
   const { model, division, heldWhole, predictedMs, reason, wireType } = divided;
   const { graph } = model;
   onStep('lower');
-  const onePerDevice = lower(
-    graph,
-    division,
-    Array.from({ length: numShards }, (_, shard) => [shard]),
-  );
+  const onePerDevice = lower(graph, division, oneShardEach(numShards));
   checkMemoryLimits(onePerDevice, divideOptions.cost.memoryBytes);
   const measured = divided.thinned && {
     sparse: await sparseReport({

@@ -3,6 +3,7 @@ import { createHeapBackend } from '../backends/ortHeap.ts';
 import type { Model } from '../graph/graph.ts';
 import { covers, range, size, toIndices } from '../graph/ranges.ts';
 import { elementCount, float32View, type Tensor } from '../graph/tensor.ts';
+import { oneShardEach } from '../runtime/lower/placements.ts';
 import type { Division } from '../runtime/lower/program.ts';
 import { wholeWeights } from '../runtime/weights/blob.ts';
 import { blockNetwork, blockPictures } from '../tests/support/blockNetwork.ts';
@@ -65,7 +66,7 @@ function onlyRemoved(model: Model, division: Division): Model {
 async function inRoom(model: Model, division: Division, pictures: Calibration): Promise<Float32Array[]> {
   const room = await openLocalRoom({
     planOf: () => ({ model, division, openBatch: true, weights: wholeWeights(model) }),
-    placement: Array.from({ length: division.numShards }, (_, shard) => [shard]),
+    placement: oneShardEach(division.numShards),
     backend,
   });
   const result: Float32Array[] = [];

@@ -2,6 +2,7 @@
  * All devices of a placement in one Worker, over channels in memory: what stages, executor and frames cost without a
  * network. Beside it each device's program as one session, fed with tensors that lie in the engine's memory.
  */
+
 import { expose, transfer } from 'comlink';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { type LocalRoom, openLocalRoom } from '../../compiler/measure/localRoom.ts';
@@ -10,6 +11,7 @@ import { float32View } from '../../graph/tensor.ts';
 import type { WasmBase } from '../../protocol/backendInfo.ts';
 import type { Backend, Session, TensorHandle } from '../../runtime/backend.ts';
 import type { DevicePlan } from '../../runtime/device.ts';
+import { oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Program } from '../../runtime/lower/program.ts';
 import { openPlan } from '../../runtime/plan.ts';
 import { stageModel, weightsPath, wholeStage } from '../../runtime/stageModel.ts';
@@ -60,7 +62,7 @@ const api = {
       openBatch: file.maxBatch > 1,
       weights: fileWeights(plan, files),
     };
-    const placement = Array.from({ length: file.numShards }, (_, shard) => [shard]);
+    const placement = oneShardEach(file.numShards);
     const room = await openLocalRoom({ planOf: () => devicePlan, placement, backend });
     const wholes: WholeProgram[] = [];
     for (const program of room.room.programs) wholes.push(await wholeProgram(program, devicePlan, backend));

@@ -1,10 +1,12 @@
 /** What is predicted of 2 to 32 workers is what the formula of a thinned layer says, and 32 shards compile and answer alike. */
+
 import { expect, test } from 'vitest';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { compileModel } from '../../compiler/compile.ts';
 import { divideByChannels } from '../../compiler/divide/divideChannels.ts';
 import { saveModel } from '../../graph/save.ts';
 import { lower } from '../../runtime/lower/lower.ts';
+import { oneShardEach } from '../../runtime/lower/placements.ts';
 import { blockNetwork } from '../../tests/support/blockNetwork.ts';
 import { denseWorkers, fullyConnected, thinnedWorkers } from './fullyConnected.ts';
 
@@ -14,8 +16,6 @@ test('the division is the one that the compiler makes', () => {
   expect(denseWorkers(graph, 8)).toEqual(divideByChannels(graph, 8));
 });
 
-const placement = (workers: number) => Array.from({ length: workers }, (_, shard) => [shard]);
-
 test.each([
   [2, 1],
   [2, 0.5],
@@ -23,7 +23,7 @@ test.each([
   [32, 1],
   [32, 0.25],
 ])('%i workers that keep %d', (workers, kept) => {
-  const room = lower(graph, thinnedWorkers(graph, workers, kept), placement(workers));
+  const room = lower(graph, thinnedWorkers(graph, workers, kept), oneShardEach(workers));
   const own = width / workers;
   const foreign = (workers - 1) * own * kept;
   for (const { macs } of room.programs) expect(macs).toBe(16 * own + layers * own * (own + foreign));

@@ -1,4 +1,5 @@
 /** One point of a curve: what a division sends and computes against the dense one, and how well its model does. */
+
 import type { Analysis } from '../../compiler/analyse.ts';
 import type { Candidate } from '../../compiler/select/scores.ts';
 import { type Sparsified, thin } from '../../compiler/sparsify.ts';
@@ -6,6 +7,7 @@ import type { SparsifySettings } from '../../compiler/sparsifySettings.ts';
 import type { Model } from '../../graph/graph.ts';
 import { byteCount } from '../../graph/tensor.ts';
 import { lower } from '../../runtime/lower/lower.ts';
+import { oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Division } from '../../runtime/lower/program.ts';
 import { openPredictor } from './predictor.ts';
 import { agreement, type Run, type Scored } from './score.ts';
@@ -29,7 +31,7 @@ export interface Point {
 }
 
 export function costOf({ graph }: Model, division: Division): Cost {
-  const placement = Array.from({ length: division.numShards }, (_, shard) => [shard]);
+  const placement = oneShardEach(division.numShards);
   const { programs, exchangedBytes, rounds } = lower(graph, division, placement);
   return {
     bytes: exchangedBytes,

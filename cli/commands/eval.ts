@@ -5,12 +5,13 @@ import { normalisations } from '../../eval/normalisations.ts';
 import type { Evaluation, Predict } from '../../eval/task.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Backend } from '../../runtime/backend.ts';
+import { oneShardEach } from '../../runtime/lower/placements.ts';
 import { openPlan, type Plan } from '../../runtime/plan.ts';
 import { fileWeights } from '../../runtime/weights/blob.ts';
 import { type Command, parseArguments, required } from '../command.ts';
 import { evalTaskNames, evalTasks, oneOf } from '../evalTasks.ts';
 import { readBytes, siblingReader } from '../files.ts';
-import { onePerDevice, parsePlacement } from '../placement.ts';
+import { parsePlacement } from '../placement.ts';
 import { openPlanFolder, readWeights } from '../planFolder.ts';
 import { createProgress } from '../progress.ts';
 import { RoomPredictor, type WeightedPlan, wholePredictor } from '../roomPredictor.ts';
@@ -75,7 +76,7 @@ export const evalCommand: Command = {
     const plan = await openPlanFolder(folder);
     const weights = await readWeights(folder, plan);
     const placement =
-      values.placement === undefined ? onePerDevice(plan.file.numShards) : parsePlacement(values.placement);
+      values.placement === undefined ? oneShardEach(plan.file.numShards) : parsePlacement(values.placement);
     const backend = await createHeapBackend();
     let original: Predict | undefined;
     let compileFor: ReturnType<typeof compilerOf> | undefined;

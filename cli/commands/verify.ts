@@ -2,10 +2,11 @@
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { type Verification, verifyPlan } from '../../compiler/measure/verify.ts';
 import { StarlingError } from '../../protocol/errors.ts';
+import { oneShardEach } from '../../runtime/lower/placements.ts';
 import { narrows } from '../../runtime/plan.ts';
 import { type Command, parseArguments, required } from '../command.ts';
 import { readBytes, siblingReader } from '../files.ts';
-import { onePerDevice, parsePlacement } from '../placement.ts';
+import { parsePlacement } from '../placement.ts';
 import { openPlanFolder, readWeights } from '../planFolder.ts';
 import { formatTable } from '../table.ts';
 
@@ -78,7 +79,7 @@ export const verify: Command = {
       weights: await readWeights(folder, plan),
       model: await readBytes(modelPath, 'MODEL_NOT_FOUND'),
       external: siblingReader(modelPath),
-      placement: values.placement === undefined ? onePerDevice(numShards) : parsePlacement(values.placement),
+      placement: values.placement === undefined ? oneShardEach(numShards) : parsePlacement(values.placement),
       samples: Number(values.samples),
       seed: Number(values.seed),
       ...(values.range === undefined ? {} : { inputRange: parseRange(values.range) }),

@@ -1,9 +1,11 @@
 /** Partial sums and values held whole are chosen where they save bytes or rounds, and only there. */
+
 import { describe, expect, test } from 'vitest';
 import type { Graph, Node } from '../../graph/graph.ts';
 import { randomTensor, seededRandom } from '../../graph/random.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { lower } from '../../runtime/lower/lower.ts';
+import { oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Division } from '../../runtime/lower/program.ts';
 import { localLink, referenceDevice } from '../../runtime/predict/costModel.ts';
 import { simulate } from '../../runtime/predict/simulate.ts';
@@ -57,7 +59,7 @@ function relu(input: string, output: string, channels: number, side: number): La
 }
 
 function played(graph: Graph, division: Division) {
-  const placement = Array.from({ length: division.numShards }, (_, shard) => [shard]);
+  const placement = oneShardEach(division.numShards);
   const room = lower(graph, division, placement);
   return { room, ms: simulate(room, cost).totalMs };
 }
@@ -123,7 +125,7 @@ describe.each(shards)('over %d shards', (numShards) => {
     const plain = divideByChannels(graph, numShards);
     const { division } = cheapChannels(graph, numShards, cost, true);
     expect(played(graph, division).ms).toBeLessThanOrEqual(played(graph, plain).ms);
-    const placement = Array.from({ length: numShards }, (_, shard) => [shard]);
+    const placement = oneShardEach(numShards);
     const estimate = (one: Division) => divisionMs(graph, one, placement, cost);
     expect(estimate(division)).toBeLessThanOrEqual(estimate(plain));
     if (numShards === 2)

@@ -3,10 +3,12 @@
  * small contractions are computed by all, wherever that costs less: bytes, rounds and arithmetic taken together.
  * Two layers then share a round: the first divided along its outputs, the second along its inputs.
  */
+
 import type { Graph } from '../../graph/graph.ts';
 import { fromIndices, type Ranges } from '../../graph/ranges.ts';
-import { dataTypeBytes, elementCount } from '../../graph/tensor.ts';
+import { tensorBytes } from '../../graph/tensor.ts';
 import { lower } from '../../runtime/lower/lower.ts';
+import { oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Division, Placement, Sharding } from '../../runtime/lower/program.ts';
 import { type RoomCost, simulate } from '../../runtime/predict/simulate.ts';
 import { ownersAlong, type Region, type RegionContraction, regionsOf } from './channelRegions.ts';
@@ -50,7 +52,7 @@ class ChannelSearch {
     this.#axes = channelAxes(graph, openBatch);
     this.plain = divideByChannels(graph, numShards, openBatch);
     this.regions = regionsOf(graph, this.#axes);
-    this.placement = Array.from({ length: numShards }, (_, shard) => [shard]);
+    this.placement = oneShardEach(numShards);
     this.#contractions = this.regions.flatMap(({ contractions }) => contractions);
     const inner = this.regions.reduce((sum, { innerMacs }) => sum + innerMacs, 0);
     this.#macs = this.#contractions.reduce((sum, { macs }) => sum + macs, inner);
@@ -112,7 +114,7 @@ class ChannelSearch {
 
   #bytes(value: string): number {
     const { dataType, shape } = this.#axes.values.get(value) ?? { dataType: 'float32', shape: [] };
-    return dataType === 'string' ? 0 : dataTypeBytes[dataType] * elementCount(shape);
+    return tensorBytes({ dataType, dims: shape });
   }
 
   /** Whether only float sums can be told from their parts. */

@@ -3,8 +3,10 @@
  * channels after it, and with halos recomputed instead of exchanged where that is cheaper. Every candidate is lowered
  * for one shard on each device and played on the virtual clock; nothing is estimated twice.
  */
+
 import type { Graph } from '../../graph/graph.ts';
 import { lower } from '../../runtime/lower/lower.ts';
+import { allOnOne, oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Division, RoomProgram, Sharding } from '../../runtime/lower/program.ts';
 import { checkMemoryLimits, type MemoryLimits, memoryShare } from '../../runtime/predict/memoryLimit.ts';
 import { type RoomCost, simulate } from '../../runtime/predict/simulate.ts';
@@ -101,7 +103,7 @@ class Search {
 
   /** One shard on each device. */
   #play(divided: DividedGraph): Candidate {
-    const placement = Array.from({ length: this.#numShards }, (_, shard) => [shard]);
+    const placement = oneShardEach(this.#numShards);
     const room = lower(divided.graph, divided.division, placement);
     const memory = memoryShare(room, this.#cost.memoryBytes);
     return { ...divided, room, ms: simulate(room, this.#cost).totalMs, memory };
@@ -181,8 +183,7 @@ export function chooseDivision(
   sums = true,
 ): ChosenDivision {
   const search = new Search(graph, numShards, cost, openBatch);
-  const all = Array.from({ length: numShards }, (_, shard) => shard);
-  const alone = lower(graph, { numShards, shardings: new Map() }, [all]);
+  const alone = lower(graph, { numShards, shardings: new Map() }, allOnOne(numShards));
   const one = simulate(alone, cost).totalMs;
   const rows = search.changeAt(graph.nodes.length, 'rows', 'none');
   // As `--axis rows` makes them.

@@ -5,7 +5,7 @@
 import type { Graph } from '../../graph/graph.ts';
 import type { Slab } from '../../graph/ops/rule.ts';
 import { type Ranges, size } from '../../graph/ranges.ts';
-import { dataTypeBytes, elementCount } from '../../graph/tensor.ts';
+import { elementCount, tensorBytes } from '../../graph/tensor.ts';
 import { Demands } from '../../runtime/lower/demand.ts';
 import { Levels } from '../../runtime/lower/levels.ts';
 import { expandPartials } from '../../runtime/lower/partials.ts';
@@ -63,8 +63,7 @@ export function divisionMs(graph: Graph, division: Division, placement: Placemen
   const levels = new Levels(room, demands.exchanged());
   const bytesOf = (value: string, ranges: Ranges, axis: number) => {
     const { dataType, shape } = room.values.get(value) ?? { dataType: 'float32', shape: [] };
-    const bytes = dataType === 'string' ? 0 : dataTypeBytes[dataType] * elementCount(shape);
-    return bytes * share(shape, { axis, ranges });
+    return tensorBytes({ dataType, dims: shape }) * share(shape, { axis, ranges });
   };
   const [compute, links] = [new LevelSums(), new LevelSums()];
   let last = 0;

@@ -1,6 +1,8 @@
 /** What a divided model answers to sample inputs, and how far that is from the answers of another. */
+
 import type { Model } from '../../graph/graph.ts';
 import type { Backend } from '../../runtime/backend.ts';
+import { allOnOne } from '../../runtime/lower/placements.ts';
 import type { Division } from '../../runtime/lower/program.ts';
 import { wholeWeights } from '../../runtime/weights/blob.ts';
 import type { Batch } from '../calibrate/prefix.ts';
@@ -21,9 +23,8 @@ export async function answersOf(
   backend: Backend,
   openBatch: boolean,
 ) {
-  const all = Array.from({ length: division.numShards }, (_, shard) => shard);
   const plan = { model, division, openBatch, weights: wholeWeights(model), warmUp: false };
-  const room = await openLocalRoom({ planOf: () => plan, placement: [all], backend });
+  const room = await openLocalRoom({ planOf: () => plan, placement: allOnOne(division.numShards), backend });
   const answers = [];
   try {
     for (const batch of batches) answers.push((await room.run({ ...batch })).outputs);

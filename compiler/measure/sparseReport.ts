@@ -1,9 +1,11 @@
 /** What a sparse division costs and how it answers, on held-out inputs, against the dense division and the model in one piece. */
+
 import type { Graph, Model } from '../../graph/graph.ts';
 import { byteCount, float32View, type Tensor } from '../../graph/tensor.ts';
 import type { SparseReport } from '../../protocol/plan.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import { lower } from '../../runtime/lower/lower.ts';
+import { oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Division, Placement } from '../../runtime/lower/program.ts';
 import { wholeWeights } from '../../runtime/weights/blob.ts';
 import { batchSize } from '../calibrate/calibration.ts';
@@ -37,12 +39,8 @@ export async function sparseReport(input: SparseReportInput): Promise<SparseRepo
   };
 }
 
-function onePerDevice({ numShards }: Division): Placement {
-  return Array.from({ length: numShards }, (_, shard) => [shard]);
-}
-
 function costOf(graph: Graph, division: Division): SparseReport['dense'] {
-  const { programs, rounds, exchangedBytes } = lower(graph, division, onePerDevice(division));
+  const { programs, rounds, exchangedBytes } = lower(graph, division, oneShardEach(division.numShards));
   return {
     macsPerShard: programs.map(({ macs }) => macs),
     weightBytesPerShard: programs.map(({ weights }) =>
@@ -69,7 +67,7 @@ async function heldOutReport(
     return outputs;
   };
   const expected = await answers(original, { numShards: 1, shardings: new Map() }, [[0]]);
-  const got = await answers(model, division, onePerDevice(division));
+  const got = await answers(model, division, oneShardEach(division.numShards));
   const comparator = new Comparator();
   for (const [i, outputs] of expected.entries()) comparator.add(outputs, got[i] ?? {});
   const { agreement, maxAbsError, relativeRms } = comparator.result();

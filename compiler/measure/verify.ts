@@ -1,9 +1,11 @@
 /** Runs a plan on a room in memory against the original model and says how far apart they are. */
+
 import { loadModel } from '../../graph/load.ts';
 import { randomTensor, seededRandom } from '../../graph/random.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Backend, Session, TensorHandle } from '../../runtime/backend.ts';
+import { allOnOne, oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Placement } from '../../runtime/lower/program.ts';
 import { narrows, type Plan, thins } from '../../runtime/plan.ts';
 import type { WeightSource } from '../../runtime/weights/blob.ts';
@@ -129,7 +131,6 @@ export async function verifyPlan(options: VerifyOptions): Promise<Verification> 
 
 /** All shards on one device, or one on each where they are all on one already. */
 function otherPlacement(placement: Placement, numShards: number): Placement {
-  const all = Array.from({ length: numShards }, (_, shard) => shard);
   const together = placement.some((shards) => shards.length === numShards);
-  return together ? all.map((shard) => [shard]) : [all];
+  return together ? oneShardEach(numShards) : allOnOne(numShards);
 }

@@ -1,9 +1,11 @@
 /** What a plan costs: multiply-accumulates and weights of each shard, what crosses between them, and what is not divided. */
+
 import { shapedValues, viewNode } from '../../graph/nodeView.ts';
 import { ruleOf } from '../../graph/ops/rules.ts';
 import { byteCount } from '../../graph/tensor.ts';
 import type { PlanReport } from '../../protocol/plan.ts';
 import { lower } from '../../runtime/lower/lower.ts';
+import { allOnOne } from '../../runtime/lower/placements.ts';
 import type { RoomProgram } from '../../runtime/lower/program.ts';
 import { predictPeak } from '../../runtime/predict/memory.ts';
 import { describeExchanges } from './exchanges.ts';
@@ -15,9 +17,8 @@ export function describePlan(context: ReplicatedContext, onePerDevice: RoomProgr
   const values = shapedValues(graph);
   const macsOf = (node: (typeof graph.nodes)[number]) =>
     ruleOf(node)?.macs?.(viewNode(graph, values, node)) ?? 0;
-  const all = Array.from({ length: onePerDevice.programs.length }, (_, shard) => shard);
   const heapOf = (room: RoomProgram) => room.programs.map((program) => predictPeak(program).heapBytes);
-  const [heapBytes = 0] = heapOf(lower(graph, context.division, [all]));
+  const [heapBytes = 0] = heapOf(lower(graph, context.division, allOnOne(context.division.numShards)));
   return {
     macs: graph.nodes.reduce((sum, node) => sum + macsOf(node), 0),
     weightBytes: [...graph.initializers.values()].reduce((sum, { data }) => sum + data.byteLength, 0),

@@ -1,7 +1,9 @@
 /** What the exchanges of a division cost once they are lowered with a wire type, before its scales are known. */
+
 import type { Graph } from '../../graph/graph.ts';
 import type { WireChoice } from '../../protocol/compileChoices.ts';
 import { lower } from '../../runtime/lower/lower.ts';
+import { oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Division, RoomProgram } from '../../runtime/lower/program.ts';
 import type { DividedGraph } from '../divide/dividedGraph.ts';
 import type { ExchangeCost } from '../select/fitBudget.ts';
@@ -23,11 +25,7 @@ export function typedWires(graph: Graph, division: Division, wire: WireChoice): 
 /** One shard on each device. */
 export function lowerEach(graph: Graph, division: Division, wire: WireChoice): RoomProgram {
   const typed = typedWires(graph, division, wire);
-  return lower(
-    typed.graph,
-    typed.division,
-    Array.from({ length: division.numShards }, (_, shard) => [shard]),
-  );
+  return lower(typed.graph, typed.division, oneShardEach(division.numShards));
 }
 
 export function exchangeCost({ programs, exchangedBytes, rounds }: RoomProgram): ExchangeCost {

@@ -1,4 +1,5 @@
 /** Lowering never deadlocks, predictions are sound, and the search for a division comes close to trying everything. */
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chooseDivision } from '../../compiler/divide/chooseDivision.ts';
@@ -7,6 +8,7 @@ import { divideByRows, rowShardings } from '../../compiler/divide/divideRows.ts'
 import { partialSums } from '../../compiler/divide/partialSums.ts';
 import type { Graph } from '../../graph/graph.ts';
 import { lower } from '../../runtime/lower/lower.ts';
+import { oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Division, Sharding } from '../../runtime/lower/program.ts';
 import { localLink, referenceDevice } from '../../runtime/predict/costModel.ts';
 import { simulate } from '../../runtime/predict/simulate.ts';
@@ -64,7 +66,7 @@ describe('the search', () => {
     const rows = rowShardings(graph, numShards);
     const channels = divideByChannels(graph, numShards).shardings;
     const values = [...new Set([...rows.keys(), ...channels.keys()])];
-    const placement = Array.from({ length: numShards }, (_, shard) => [shard]);
+    const placement = oneShardEach(numShards);
     let best = Number.POSITIVE_INFINITY;
     for (let code = 0; code < 3 ** values.length; code++) {
       const shardings = new Map<string, Sharding>();

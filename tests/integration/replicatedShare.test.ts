@@ -1,4 +1,5 @@
 /** Of every shared model less than a tenth of the arithmetic is replicated, by channels and by rows, and the report names it. */
+
 import { describe, expect, it } from 'vitest';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { cheapChannels } from '../../compiler/divide/cheapChannels.ts';
@@ -7,6 +8,7 @@ import { normaliseModel } from '../../compiler/normalise/normaliseModel.ts';
 import { describePlan } from '../../compiler/plan/report.ts';
 import { loadModel } from '../../graph/load.ts';
 import { lower } from '../../runtime/lower/lower.ts';
+import { oneShardEach } from '../../runtime/lower/placements.ts';
 import { localLink, referenceDevice } from '../../runtime/predict/costModel.ts';
 import { hasShared } from '../support/shared.ts';
 import { verifyModels } from '../verify/models.ts';
@@ -28,7 +30,7 @@ describe.skipIf(!hasShared)('what is replicated', () => {
       for (const [axis, { graph: divided, division, heldWhole = new Set<string>() }] of Object.entries(
         divisions,
       )) {
-        const placement = Array.from({ length: numShards }, (_, shard) => [shard]);
+        const placement = oneShardEach(numShards);
         const room = lower(divided, division, placement);
         const { macs, macsPerShard, replicated } = describePlan(
           { graph: divided, division, heldWhole },
