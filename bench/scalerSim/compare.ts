@@ -1,5 +1,5 @@
 /** All policies on one curve under one objective: throughput within it, against what an exhaustive search would find. */
-import { seededRandom } from '../../tests/support/random.ts';
+import { seededRandom } from '../../graph/random.ts';
 import type { PolicyName } from '../../web/scaler/policies.ts';
 import type { Setting } from '../../web/scaler/setting.ts';
 import type { CurveCase } from './curves.ts';

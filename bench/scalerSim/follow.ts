@@ -1,5 +1,5 @@
 /** Whether the scaler follows what changes while it runs: the objective, the speed of the devices, the load. */
-import { seededRandom } from '../../tests/support/random.ts';
+import { seededRandom } from '../../graph/random.ts';
 import type { PolicyName } from '../../web/scaler/policies.ts';
 import type { LatencyCurve } from '../../web/scaler/testing/simulatedPool.ts';
 import { gpuCurve, linkCurve } from './curves.ts';

@@ -5,9 +5,11 @@
  *
  *   npx tsx bench/scalerSim/measureBatchCurves.ts
  */
+
 import { writeFileSync } from 'node:fs';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
-import { randomFloats, seededRandom } from '../../tests/support/random.ts';
+import { seededRandom } from '../../graph/random.ts';
+import { randomFloats } from '../../tests/support/random.ts';
 import { hasShared, readSharedModel } from '../../tests/support/shared.ts';
 
 const models = [

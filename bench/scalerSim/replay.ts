@@ -3,7 +3,7 @@
  * three objectives, with an estimator that never saw the network.
  */
 
-import { seededRandom } from '../../tests/support/random.ts';
+import { seededRandom } from '../../graph/random.ts';
 import type { LatencyCorrection } from '../../web/scaler/latencyEstimate.ts';
 import type { LatencyCurve } from '../../web/scaler/testing/simulatedPool.ts';
 import { allSettings, bestSetting } from './exhaustive.ts';

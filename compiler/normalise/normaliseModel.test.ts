@@ -1,11 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import type { Attribute, Graph, Model, Node, ValueInfo } from '../../graph/graph.ts';
+import { seededRandom } from '../../graph/random.ts';
 import { saveModel } from '../../graph/save.ts';
 import { float32Tensor, int64Tensor } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Backend } from '../../runtime/backend.ts';
-import { randomFeeds, randomFloats, seededRandom } from '../../tests/support/random.ts';
+import { randomFeeds, randomFloats } from '../../tests/support/random.ts';
 import { relativeDifference } from '../../tests/support/relativeDifference.ts';
 import { runOnce } from '../../tests/support/runOnce.ts';
 import { normaliseModel } from './normaliseModel.ts';

@@ -1,13 +1,15 @@
 /** A person's own model in a real browser: dropped on the page, compiled there, given to the room's devices, run by all. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@playwright/test';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
 import { loadModel } from '../../graph/load.ts';
+import { seededRandom } from '../../graph/random.ts';
 import { saveModel } from '../../graph/save.ts';
 import { withLivelyWeights } from '../support/livelyWeights.ts';
-import { randomNormals, seededRandom } from '../support/random.ts';
+import { randomNormals } from '../support/random.ts';
 import { relativeDifference } from '../support/relativeDifference.ts';
 import { runOnce } from '../support/runOnce.ts';
 import { hasShared, readSharedModel, sharedFolder } from '../support/shared.ts';

@@ -8,11 +8,11 @@ import { saveModel } from '../../graph/save.ts';
 import { float32Tensor, float32View } from '../../graph/tensor.ts';
 import { resnet50Model } from '../support/resnet50.ts';
 import { runOnce } from '../support/runOnce.ts';
-import { hasShared, readSharedModel } from '../support/shared.ts';
+import { hasShared, readSharedModel, sharedFolder } from '../support/shared.ts';
 import { type RoomSite, startRoomSite } from './support/roomSite.ts';
 import { testPicture } from './support/tinyUpscaler.ts';
 
-test.skip(!hasShared, 'there are no shared models');
+test.skip(!hasShared, `There is no ${sharedFolder}models.`);
 
 interface Network {
   readonly name: string;

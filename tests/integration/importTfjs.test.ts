@@ -7,11 +7,11 @@ import { esrganMedium, esrganSlim } from '../../eval/esrganPackages.ts';
 import { maxAbsError, psnrY } from '../../eval/metrics.ts';
 import { imageOf, planesOf } from '../../eval/pixels.ts';
 import { loadSet5 } from '../../eval/set5.ts';
+import { seededRandom } from '../../graph/random.ts';
 import { saveModel } from '../../graph/save.ts';
 import { float32Tensor, float32View } from '../../graph/tensor.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import { fetchOrSkip } from '../support/fetchOrSkip.ts';
-import { seededRandom } from '../support/random.ts';
 import { hasShared, readSharedModel, sharedFolder } from '../support/shared.ts';
 
 describe('the ESRGAN packages of npm', () => {

@@ -1,7 +1,9 @@
 /** A model whose matrices of one repeated value are filled at random, so that its output depends on its input. */
+
 import type { Model } from '../../graph/graph.ts';
+import { seededRandom } from '../../graph/random.ts';
 import { float32View, type Tensor } from '../../graph/tensor.ts';
-import { randomNormals, seededRandom } from './random.ts';
+import { randomNormals } from './random.ts';
 
 /**
  * Some files of ../shared/models hold a weight that is one value throughout (a head of zeros), which makes every output

@@ -3,14 +3,16 @@
  * whose statistics are those of random images, so that signals keep their size through all layers. Its output
  * is logits. It recognises nothing; it is for exactness and speed.
  */
+
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Graph, Model, Node } from '../../graph/graph.ts';
 import { loadModel } from '../../graph/load.ts';
+import { seededRandom } from '../../graph/random.ts';
 import { saveModel } from '../../graph/save.ts';
 import { elementCount, float32Tensor, float32View, readIntegers, type Tensor } from '../../graph/tensor.ts';
 import type { Backend, TensorHandle } from '../../runtime/backend.ts';
-import { randomNormals, seededRandom } from './random.ts';
+import { randomNormals } from './random.ts';
 import { readSharedModel } from './shared.ts';
 
 const sourceName = 'resnet50-constant-weights.onnx';

@@ -1,8 +1,9 @@
 /** A model of 302 MB whose arithmetic is small: a chain of square matrices, all different. */
+
 import type { Model, Node } from '../../../graph/graph.ts';
+import { seededRandom } from '../../../graph/random.ts';
 import { saveModel } from '../../../graph/save.ts';
 import { float32Tensor } from '../../../graph/tensor.ts';
-import { seededRandom } from '../../support/random.ts';
 
 export const largeWidth = 3072;
 const layers = 8;

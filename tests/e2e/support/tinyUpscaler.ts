@@ -1,8 +1,10 @@
 /** A small network that makes a picture four times as large, with seeded weights: every layer is divided, and exchanged. */
+
 import type { Attribute, Model, Node } from '../../../graph/graph.ts';
+import { seededRandom } from '../../../graph/random.ts';
 import { saveModel } from '../../../graph/save.ts';
 import type { Tensor } from '../../../graph/tensor.ts';
-import { randomNormals, seededRandom } from '../../support/random.ts';
+import { randomNormals } from '../../support/random.ts';
 
 export const side = 48;
 export const scale = 4;
