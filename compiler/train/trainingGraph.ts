@@ -43,9 +43,6 @@ export function stepGraph(graph: Graph, terms: readonly LossTerm[], weights: rea
   };
 }
 
-/** Value -> output with one number per feature. */
-export type FeatureOutputs = ReadonlyMap<string, string>;
-
 export interface FeatureAxis {
   readonly value: string;
   readonly axis: number;
