@@ -4,7 +4,7 @@
  */
 import type { Node } from '../../graph/graph.ts';
 import { valuesRead } from '../../graph/sort.ts';
-import { byteCount } from '../../graph/tensor.ts';
+import { byteCount, tensorBytes } from '../../graph/tensor.ts';
 import { countReaders } from '../executorRun.ts';
 import type { Program, Stage } from '../lower/program.ts';
 
@@ -84,9 +84,8 @@ class Play {
   }
 
   bytesOf(name: string): number {
-    const type = this.#program.types.get(name);
-    if (type?.dims === undefined || type.dataType === 'string') return 0;
-    return byteCount(type.dataType, type.dims);
+    const { dataType = 'float32', dims } = this.#program.types.get(name) ?? {};
+    return dims === undefined ? 0 : tensorBytes({ dataType, dims });
   }
 
   arrive(names: readonly string[]): void {
