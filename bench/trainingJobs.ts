@@ -1,7 +1,7 @@
 /** The queue of `npm run train:all`, in its order: what is trained, how, and what its levels are measured by. Runs nothing. */
 import { join } from 'node:path';
 import type { evalTaskNames } from '../cli/evalTasks.ts';
-import { exampleStages, type NetworkName } from '../examples/cifar10/stages.ts';
+import { exampleStages, type NetworkName, usualSteps } from '../examples/cifar10/stages.ts';
 
 export interface TrainingJob {
   /** The row's name, and its folder under the folder of all. */
@@ -54,8 +54,8 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
     const [dense = [], ...rest] = exampleStages({
       network,
       out,
-      steps: 12_000,
-      thinSteps: 4000,
+      steps: usualSteps.dense,
+      thinSteps: usualSteps.thin,
       shards: [2, 4],
       common: ['--data', 'cifar10', '--seed', String(seed), ...common],
     });

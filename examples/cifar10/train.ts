@@ -3,7 +3,7 @@
  * shards; compiles dense and sparse plans. The same command goes on where it was interrupted. About two hours for the
  * dense network and half an hour for each number of shards on two idle cores with the native runtime.
  *
- *   npx tsx examples/cifar10/train.ts [--network residual|transformer] [--out DIR] [--steps 12000] [--thin 4000]
+ *   npx tsx examples/cifar10/train.ts [--network residual|transformer] [--out DIR] [--steps 6000] [--thin 2500]
  *     [--data cifar10|FOLDER] [--shards 2,4] [--batch 128] [--threads 2] [--backend auto|native|wasm] [--seed 1]
  */
 import { existsSync } from 'node:fs';
@@ -14,14 +14,14 @@ import { runCommandLine } from '../../cli/runCommandLine.ts';
 import { openBatch } from '../../compiler/normalise/batchOpen.ts';
 import { modelOf } from '../../compiler/train/runGraph.ts';
 import { saveModel } from '../../graph/save.ts';
-import { exampleStages, type NetworkName, networkNames, randomNetwork } from './stages.ts';
+import { exampleStages, type NetworkName, networkNames, randomNetwork, usualSteps } from './stages.ts';
 
 const { values } = parseArgs({
   options: {
     network: { type: 'string', default: 'residual' },
     out: { type: 'string' },
-    steps: { type: 'string', default: '12000' },
-    thin: { type: 'string', default: '4000' },
+    steps: { type: 'string', default: String(usualSteps.dense) },
+    thin: { type: 'string', default: String(usualSteps.thin) },
     batch: { type: 'string', default: '128' },
     data: { type: 'string', default: 'cifar10' },
     shards: { type: 'string', default: '2,4' },
