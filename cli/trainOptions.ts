@@ -34,6 +34,7 @@ export const trainArguments = {
   'weight-decay': { type: 'string', default: '0.0001' },
   clip: { type: 'string', default: '5' },
   seed: { type: 'string', default: '1' },
+  start: { type: 'string', default: 'trained' },
   threads: { type: 'string' },
   backend: { type: 'string', default: 'auto' },
 } as const;
@@ -78,6 +79,7 @@ export function parseTrain(values: TrainValues): TrainChoices {
       weightDecay: number('weight-decay', 0, 1),
       clipNorm: number('clip', 1e-6, 1e12),
       seed: number('seed', 0, 2 ** 31, true),
+      ...startOf(text('start')),
     },
     steps: number('steps', 1, 1e7, true),
     epochs: optional('epochs', 0.001, 1e6),
@@ -89,6 +91,11 @@ export function parseTrain(values: TrainValues): TrainChoices {
     },
     threads: optional('threads', 1, 256, true),
   };
+}
+
+/** Runs of trained models, begun before there was a choice, go on. */
+function startOf(text: string): Pick<TrainingRun, 'start'> {
+  return oneOf('--start', text, ['trained', 'random']) === 'random' ? { start: 'random' } : {};
 }
 
 function objectiveOf(

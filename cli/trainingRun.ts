@@ -9,7 +9,7 @@ import {
   segmentAt,
 } from '../compiler/train/course.ts';
 import { exchangedValues, keptRatio, readSupports, supportsOf } from '../compiler/train/exchangedValues.ts';
-import { insertBatchNorm } from '../compiler/train/insertBatchNorm.ts';
+import { insertBatchNorm, type WeightStart } from '../compiler/train/insertBatchNorm.ts';
 import { type LogLine, worthOf } from '../compiler/train/loop.ts';
 import type { Objective } from '../compiler/train/objective.ts';
 import type { OptimiserOptions } from '../compiler/train/optimiser.ts';
@@ -57,6 +57,8 @@ export interface TrainingRun {
   readonly weightDecay: number;
   readonly clipNorm: number;
   readonly seed: number;
+  /** Where it is not given, trained. */
+  readonly start?: WeightStart;
 }
 
 export interface TrainingReport {
@@ -99,7 +101,7 @@ export async function runTrainingFolder(
   const trainer = await createTrainer({
     backend,
     graph: normalises
-      ? await insertBatchNorm(graph, backend, await sampleBatches(source.train, graph, run))
+      ? await insertBatchNorm(graph, backend, await sampleBatches(source.train, graph, run), run.start)
       : graph,
     teacher: taught,
     data: source.train,

@@ -25,7 +25,7 @@ export const train: Command = {
     '[--keep 0.2] [--levels 0.4,0.1,0.05,0] [--owners assigned|contiguous] [--scope uniform|global] ' +
     '[--wire float32|uint8] [--steps 4000 | --epochs E] [--batch 128] [--optimiser sgd|adamw] [--rate 0.03] [--fall linear|cosine] [--label-weight 0.2] ' +
     '[--smoothing 0] [--temperature 2] [--weight-decay 0.0001] [--clip 5] [--size HxW] ' +
-    `[--fit crop|cover] [--normalise ${preparationNames.join('|')}] [--seed 1] [--threads N] ` +
+    `[--fit crop|cover] [--normalise ${preparationNames.join('|')}] [--seed 1] [--start trained|random] [--threads N] ` +
     '[--backend auto|native|wasm]',
   async run(args, terminal) {
     const { values, positionals } = parseArguments(args, trainArguments, ['MODEL']);

@@ -1,6 +1,8 @@
 /**
- * Puts batch normalisation after every convolution of a graph without changing its function: gamma is the measured
- * deviation and beta the measured mean. foldBatchNormalization (compiler/normalise) undoes it when training is over.
+ * Puts batch normalisation after every convolution of a graph. That of a trained graph leaves its function as it is: gamma
+ * is the measured deviation and beta the measured mean. Random weights have no function to keep, and what they give grows
+ * from layer to layer: gamma 1 and beta 0 (Ioffe and Szegedy 2015) bring it to one size.
+ * foldBatchNormalization (compiler/normalise) undoes it when training is over.
  */
 import type { Graph, Node } from '../../graph/graph.ts';
 import { float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
@@ -12,11 +14,15 @@ import { withMeans } from './trainingGraph.ts';
 
 const epsilon = 1e-5;
 
+/** What the graph's weights are before training. */
+export type WeightStart = 'trained' | 'random';
+
 /** `batches` feed the graph's inputs. The convolutions lose their bias, which batch normalisation would cancel. */
 export async function insertBatchNorm(
   graph: Graph,
   backend: Backend,
   batches: readonly ReadonlyMap<string, Tensor>[],
+  start: WeightStart = 'trained',
 ): Promise<Graph> {
   const normalised = new Set(
     graph.nodes.flatMap(({ opType, inputs }) => (opType === 'BatchNormalization' ? inputs.slice(0, 1) : [])),
@@ -61,9 +67,9 @@ export async function insertBatchNorm(
           raw,
           add(
             'gamma',
-            variance.map((value) => Math.sqrt(value + epsilon)),
+            variance.map((value) => (start === 'random' ? 1 : Math.sqrt(value + epsilon))),
           ),
-          add('beta', mean),
+          add('beta', start === 'random' ? mean.map(() => 0) : mean),
           add(
             'mean',
             mean.map((value, i) => value - (bias[i] ?? 0)),

@@ -66,6 +66,19 @@ function options(changes: Partial<TrainerOptions> = {}): TrainerOptions {
   };
 }
 
+test('random weights begin at mean 0 and deviation 1, and that is another function', async () => {
+  const begun = await insertBatchNorm(graph, backend, [new Map([['pictures', samples(0)]])], 'random');
+  const of = (hint: string) =>
+    [...begun.initializers]
+      .filter(([name]) => name.endsWith(`/${hint}`))
+      .map(([, tensor]) => float32View(tensor));
+  expect(of('gamma').length).toBeGreaterThan(0);
+  expect(of('gamma').every((gamma) => gamma.every((value) => value === 1))).toBe(true);
+  expect(of('beta').every((beta) => beta.every((value) => value === 0))).toBe(true);
+  const input = samples(0);
+  expect(largestDifference(await logits(begun, input), await logits(graph, input))).toBeGreaterThan(0.01);
+});
+
 test('inserting batch normalisation changes nothing, and folding it takes it away again', async () => {
   const input = samples(100);
   const before = await logits(graph, input);

@@ -43,6 +43,8 @@ const recipes: Readonly<Record<NetworkName, Recipe>> = {
 
 /** Labels alone, smoothed; nothing is divided. */
 const fromRandom = [
+  '--start',
+  'random',
   '--label-weight',
   '1',
   '--smoothing',
