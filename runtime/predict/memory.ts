@@ -17,16 +17,24 @@ export interface MemoryCost {
   /** Of each session and each node in it. */
   readonly sessionBytes: number;
   readonly nodeBytes: number;
+  /** What lies between blocks of a heap that is taken and given back: of weights, times their bytes. */
+  readonly weightFactor: number;
+  /** The same of activations, where several stages take turns; one session plans its own memory without gaps. */
+  readonly stagedFactor: number;
 }
 
 const mebi = 1024 * 1024;
+/** WebAssembly memory grows by whole ones. */
+const pageBytes = 64 * 1024;
 
 /** onnxruntime-web 1.30, its wasm build with threads. */
 export const ortWebMemory: MemoryCost = {
   heapBytes: 16 * mebi,
-  usedBytes: 13 * mebi,
-  sessionBytes: 60 * 1024,
-  nodeBytes: 4 * 1024,
+  usedBytes: 11 * mebi,
+  sessionBytes: 30 * 1024,
+  nodeBytes: 2 * 1024,
+  weightFactor: 1.1,
+  stagedFactor: 1.1,
 };
 
 /** The parts of a device's peak, in bytes of its heap. */
@@ -38,7 +46,10 @@ export interface PeakBytes {
   readonly heapBytes: number;
 }
 
-/** Emscripten's growth: a fifth more than before, or what is asked for where that is larger. */
+/**
+ * Emscripten's growth: a fifth more than before, or what is asked for where that is larger, in whole pages. Heaps begin
+ * at one size, so the sizes that they pass through are always the same, and most predictions are right to the page.
+ */
 class Heap {
   #size: number;
   #used: number;
@@ -54,8 +65,9 @@ class Heap {
 
   take(bytes: number): void {
     this.#used += bytes;
-    if (this.#used > this.#size)
-      this.#size = Math.max(this.#used, Math.min(this.#size * 1.2, this.#used + 96 * mebi));
+    if (this.#used <= this.#size) return;
+    const grown = Math.min(this.#size * 1.2, this.#used + 96 * mebi);
+    this.#size = Math.ceil(Math.max(this.#used, grown) / pageBytes) * pageBytes;
   }
 
   give(bytes: number): void {
@@ -73,13 +85,15 @@ const inPlace = new Set([
 class Play {
   readonly #program: Program;
   readonly #heap: Heap;
+  readonly #factor: number;
   readonly #left: Map<string, number>;
   live = 0;
   most = 0;
 
-  constructor(program: Program, heap: Heap) {
+  constructor(program: Program, heap: Heap, factor: number) {
     this.#program = program;
     this.#heap = heap;
+    this.#factor = factor;
     this.#left = new Map(countReaders(program));
   }
 
@@ -142,28 +156,18 @@ class Play {
   }
 
   #take(bytes: number): void {
-    this.#heap.take(bytes);
+    this.#heap.take(bytes * this.#factor);
     this.live += bytes;
     this.most = Math.max(this.most, this.live);
   }
 
   #give(bytes: number): void {
-    this.#heap.give(bytes);
+    this.#heap.give(bytes * this.#factor);
     this.live -= bytes;
   }
 }
 
-/** Where between two sizes a heap happens to be is luck: the mean over several beginnings. */
-const phases = [1, 1.05, 1.1, 1.15];
-
 export function predictPeak(program: Program, cost: MemoryCost = ortWebMemory): PeakBytes {
-  const peaks = phases.map((phase) => peakFrom(program, { ...cost, heapBytes: cost.heapBytes * phase }));
-  const [first] = peaks;
-  const heapBytes = Math.round(peaks.reduce((sum, peak) => sum + peak.heapBytes, 0) / peaks.length);
-  return { weightBytes: 0, activationBytes: 0, ...first, heapBytes };
-}
-
-function peakFrom(program: Program, cost: MemoryCost): PeakBytes {
   const heap = new Heap(cost);
   let weightBytes = 0;
   for (const stage of program.stages) {
@@ -173,11 +177,11 @@ function peakFrom(program: Program, cost: MemoryCost): PeakBytes {
       const weight = program.weights.get(name);
       if (weight === undefined) continue;
       const bytes = byteCount(weight.dataType, weight.dims);
-      heap.take(bytes);
+      heap.take(bytes * cost.weightFactor);
       weightBytes += bytes;
     }
   }
-  const play = new Play(program, heap);
+  const play = new Play(program, heap, program.stages.length > 1 ? cost.stagedFactor : 1);
   play.arrive(program.feeds.map(({ name }) => name));
   for (const stage of program.stages) {
     const waits = program.receives.filter(({ targetName }) => stage.inputs.includes(targetName));
