@@ -1,5 +1,5 @@
 /** What a thinned plan costs and how it answers, against the dense one, as text; one plan or several as a table. */
-import type { PlanFile } from '../protocol/plan.ts';
+import { keptRatio, type PlanFile } from '../protocol/plan.ts';
 import { formatCount, formatTable } from './table.ts';
 
 const head = [
@@ -43,10 +43,6 @@ export function sparseTable(plans: readonly PlanFile[]): string {
       ...answers(sparse?.heldOut),
     ]),
   ]);
-}
-
-export function keptRatio(sparse: PlanFile['sparse']): number {
-  return sparse === undefined || sparse.denseFeatures === 0 ? 1 : sparse.sentFeatures / sparse.denseFeatures;
 }
 
 function answers(heldOut: NonNullable<PlanFile['sparse']>['heldOut']): string[] {

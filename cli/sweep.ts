@@ -4,9 +4,9 @@ import type { Analysis } from '../compiler/analyse.ts';
 import { type CompileOptions, compileModel } from '../compiler/compile.ts';
 import { type Series, svgCharts } from '../compiler/train/svgChart.ts';
 import { StarlingError } from '../protocol/errors.ts';
-import type { PlanFile } from '../protocol/plan.ts';
+import { keptRatio, type PlanFile } from '../protocol/plan.ts';
 import { writeBytes } from './files.ts';
-import { keptRatio, sparseTable } from './sparseText.ts';
+import { sparseTable } from './sparseText.ts';
 
 /** Throws StarlingError USAGE. */
 export function parseSweep(text: string): readonly number[] {

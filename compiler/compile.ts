@@ -29,7 +29,7 @@ import { divideByChannels } from './divide/divideChannels.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
 import { divideByLayers } from './divide/divideLayers.ts';
 import { divideByRows } from './divide/divideRows.ts';
-import { sparseReport } from './measure/sparseReport.ts';
+import { sparseReport, thinning } from './measure/sparseReport.ts';
 import { normaliseModel } from './normalise/normaliseModel.ts';
 import { pixelEnds } from './pixels.ts';
 import { emitPlan, type PlanFiles } from './plan/emitPlan.ts';
@@ -63,6 +63,8 @@ export interface CompileOptions {
   readonly division?: Division;
   /** What shards send each other as; float32 without it. */
   readonly wire?: WireOptions;
+  /** Names of what the model's scores stand for, in their order. */
+  readonly classes?: readonly string[];
   /** Runs the model once, for shapes and constants. */
   readonly backend: Backend;
   readonly onStep?: (step: CompileStep) => void;
@@ -189,6 +191,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
   onStep('lower');
   const onePerDevice = lower(graph, division, oneShardEach(numShards));
   checkMemoryLimits(onePerDevice, divideOptions.cost.memoryBytes);
+  const given = options.division?.supports === undefined ? undefined : { sparse: thinning(graph, division) };
   const measured = divided.thinned && {
     sparse: await sparseReport({
       ...divided.thinned,
@@ -199,6 +202,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
       backend,
     }),
   };
+  const { classes } = options;
   onStep('emit');
   const radius = receptiveRadius(pictured.graph);
   return emitPlan({
@@ -209,7 +213,8 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     ...(heldWhole === undefined ? {} : { heldWhole }),
     onePerDevice,
     maxBatch: batchOpen ? openMaxBatch : 1,
-    ...measured,
+    ...(measured ?? given),
+    ...(classes === undefined ? {} : { classes }),
     predictedMs: planCosts(pictured.graph, onePerDevice, axis, divideOptions.cost, predictedMs),
     metadata: {
       axis: options.latency === undefined ? axis : 'auto',

@@ -93,6 +93,16 @@ const sparseReport = v.object({
   ),
 });
 
+/** What labelled data say of the plan: its own shards, and the model that it was made from where that was measured too. */
+const measured = v.object({
+  /** The data set, for people. */
+  data: v.string(),
+  samples: count,
+  /** By name, as papers state them: `top1` from 0 to 1. */
+  figures: v.record(v.string(), v.number()),
+  original: v.optional(v.record(v.string(), v.number())),
+});
+
 export const planSchema = v.object({
   format: v.literal(planFormat),
   version: v.literal(planVersion),
@@ -122,6 +132,9 @@ export const planSchema = v.object({
   sendFirst: v.boolean(),
   report,
   sparse: v.optional(sparseReport),
+  measured: v.optional(measured),
+  /** Names of what the scores of the first output stand for, in their order. */
+  classes: v.optional(v.array(v.string())),
   /** Predicted milliseconds of a run for divisions that were compared; empty where nothing was. */
   predictedMs: v.record(v.string(), v.number()),
   metadata: v.record(v.string(), v.string()),
@@ -129,7 +142,13 @@ export const planSchema = v.object({
 
 export type PlanFile = v.InferOutput<typeof planSchema>;
 export type SparseReport = v.InferOutput<typeof sparseReport>;
+export type PlanMeasurement = v.InferOutput<typeof measured>;
 export type PlanReport = v.InferOutput<typeof report>;
+
+/** Features that are sent over those of a dense exchange; 1 where nothing was thinned. */
+export function keptRatio(sparse: SparseReport | undefined): number {
+  return sparse === undefined || sparse.denseFeatures === 0 ? 1 : sparse.sentFeatures / sparse.denseFeatures;
+}
 
 /** Throws PLAN_UNREADABLE or PLAN_VERSION. */
 export function parsePlan(text: string): PlanFile {

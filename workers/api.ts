@@ -4,6 +4,7 @@
  */
 import type { Tensor } from '../graph/tensor.ts';
 import type { BackendInfo, BackendKind, WasmBase } from '../protocol/backendInfo.ts';
+import type { PlanMeasurement } from '../protocol/plan.ts';
 import type { DeviceRunResult as RunResult } from '../runtime/deviceApi.ts';
 import type { LinkCost } from '../runtime/predict/costModel.ts';
 import type { Forecast, ForecastDevice } from '../runtime/predict/forecast.ts';
@@ -119,6 +120,12 @@ export interface PlanSummary {
   readonly outputs: readonly PlanValue[];
   readonly weightBytes: number;
   readonly macs: number;
+  /** Features that are sent over those of a dense exchange; 1 where nothing was thinned. */
+  readonly keptRatio: number;
+  /** Names of what the scores of the first output stand for; empty where the plan does not say. */
+  readonly classes: readonly string[];
+  /** On labelled data, where somebody measured it. */
+  readonly measured: PlanMeasurement | null;
   readonly metadata: Readonly<Record<string, string>>;
 }
 

@@ -27,6 +27,7 @@ import type {
 import { checkMemory } from './checkMemory.ts';
 import { type PlanFiles, servedFiles } from './planFiles.ts';
 import { PlanForecasts } from './planForecasts.ts';
+import { planSummary } from './planSummary.ts';
 import { RoomFiles } from './roomFiles.ts';
 
 interface Started {
@@ -84,19 +85,7 @@ export class DeviceWorker implements DeviceApi {
     // Whoever becomes host of such a plan must have all of it: the others ask for its files.
     if (held !== null && sha256 === null) await this.#roomFiles.gather(plan.file.weights);
     this.#plan = { files, plan };
-    const { file } = plan;
-    return {
-      name: file.name,
-      sha256: plan.sha256,
-      sourceSha256: file.source.sha256,
-      numShards: file.numShards,
-      maxBatch: file.maxBatch,
-      inputs: file.inputs.map(({ name, dataType, shape }) => ({ name, dataType, shape })),
-      outputs: file.outputs.map(({ name, dataType, shape }) => ({ name, dataType, shape })),
-      weightBytes: file.report.weightBytes,
-      macs: file.report.macs,
-      metadata: file.metadata,
-    };
+    return planSummary(plan);
   }
 
   async holdPlans(plans: readonly ReadonlyMap<string, Uint8Array>[]): Promise<readonly string[]> {

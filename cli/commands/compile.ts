@@ -39,6 +39,18 @@ export function parseShapes(options: readonly string[]): Record<string, number[]
   );
 }
 
+/** Names with commas between, or a file with one a line. Throws StarlingError FILE_UNREADABLE. */
+async function parseClasses(text: string): Promise<string[]> {
+  const isFile = !text.includes(',');
+  const names = isFile
+    ? new TextDecoder()
+        .decode(await readBytes(text, 'FILE_UNREADABLE'))
+        .trim()
+        .split(/\r?\n/)
+    : text.split(',');
+  return names.map((name) => name.trim());
+}
+
 /** Throws StarlingError USAGE. */
 function parseShards(text: string): number {
   const numShards = Number(text);
@@ -57,7 +69,7 @@ export const compile: Command = {
   name: 'compile',
   summary: 'Divide an ONNX model into shards: writes a plan.',
   usage:
-    'MODEL --shards N|--division division.json --out DIR [--axis channels|rows|auto|layers] [--link 20mbit,3ms] [--devices 1,1] [--memory 64MB] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--labels FILE.npy] [--keep 0.2] [--sweep 0,0.05,0.1,0.2,0.4,1] [--bytes B] [--rounds M] [--within 40ms] [--latency [--loss 0.02]] [--capacity 3,1] [--sparsity 0.75] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]...',
+    'MODEL --shards N|--division division.json --out DIR [--axis channels|rows|auto|layers] [--link 20mbit,3ms] [--devices 1,1] [--memory 64MB] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--labels FILE.npy] [--keep 0.2] [--sweep 0,0.05,0.1,0.2,0.4,1] [--bytes B] [--rounds M] [--within 40ms] [--latency [--loss 0.02]] [--capacity 3,1] [--sparsity 0.75] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]... [--classes cat,dog,...|FILE]',
   async run(args, terminal) {
     const { values, positionals } = parseArguments(
       args,
@@ -72,6 +84,7 @@ export const compile: Command = {
         link: { type: 'string' },
         devices: { type: 'string' },
         memory: { type: 'string' },
+        classes: { type: 'string' },
         ...exchangeArguments,
         ...pixelArguments,
       },
@@ -99,6 +112,7 @@ export const compile: Command = {
         ...(values.memory === undefined ? {} : { memoryBytes: parseMemory(values.memory) }),
       },
       ...(values.pixels === undefined ? {} : { pixels: parsePixels(values.pixels, values) }),
+      ...(values.classes === undefined ? {} : { classes: await parseClasses(values.classes) }),
       external: siblingReader(path),
       ...exchange({ onProgress: (step, done, total) => progress.update(done, total, step) }),
       // Calibration is many inferences; without it WASM starts sooner.

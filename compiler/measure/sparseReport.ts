@@ -1,6 +1,7 @@
 /** What a sparse division costs and how it answers, on held-out inputs, against the dense division and the model in one piece. */
 
 import type { Graph, Model } from '../../graph/graph.ts';
+import { shapedValues } from '../../graph/nodeView.ts';
 import { byteCount, float32View, type Tensor } from '../../graph/tensor.ts';
 import type { SparseReport } from '../../protocol/plan.ts';
 import type { Backend } from '../../runtime/backend.ts';
@@ -11,6 +12,7 @@ import { wholeWeights } from '../../runtime/weights/blob.ts';
 import { batchSize } from '../calibrate/calibration.ts';
 import type { Batch } from '../calibrate/prefix.ts';
 import type { Split } from '../calibrate/splitCalibration.ts';
+import { describeExchanges } from '../plan/exchanges.ts';
 import { Comparator } from './compare.ts';
 import { openLocalRoom } from './localRoom.ts';
 
@@ -37,6 +39,18 @@ export async function sparseReport(input: SparseReportInput): Promise<SparseRepo
     dense: costOf(original.graph, dense),
     ...(heldOut.heldOut.length === 0 ? {} : { heldOut: await heldOutReport(input, model) }),
   };
+}
+
+/** Of a thinned division that nothing is known of but itself: what it sends, and what it would send unthinned. */
+export function thinning(graph: Graph, division: Division): SparseReport {
+  const { supports: _, ...dense } = division;
+  const values = shapedValues(graph);
+  const features = (by: Division) =>
+    describeExchanges(values, lower(graph, by, oneShardEach(by.numShards))).reduce(
+      (sum, exchange) => sum + (exchange.kind === 'channels' ? exchange.features : 0),
+      0,
+    );
+  return { sentFeatures: features(division), denseFeatures: features(dense), dense: costOf(graph, dense) };
 }
 
 function costOf(graph: Graph, division: Division): SparseReport['dense'] {

@@ -30,6 +30,7 @@ export interface EmitInput {
   readonly onePerDevice: RoomProgram;
   readonly maxBatch: number;
   readonly sparse?: SparseReport;
+  readonly classes?: readonly string[];
   readonly predictedMs?: Readonly<Record<string, number>>;
   readonly metadata: Readonly<Record<string, string>>;
 }
@@ -69,6 +70,7 @@ export function emitPlan(input: EmitInput): PlanFiles {
     sendFirst: division.sendFirst === true,
     report: describePlan({ graph: model.graph, division, heldWhole }, onePerDevice),
     ...(input.sparse === undefined ? {} : { sparse: input.sparse }),
+    ...(input.classes === undefined ? {} : { classes: [...input.classes] }),
     predictedMs: { ...input.predictedMs },
     metadata: { ...input.metadata, ...(zeros === 0 ? {} : { scatteredZeros: `${zeros} of ${all}` }) },
   };

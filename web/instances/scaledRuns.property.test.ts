@@ -20,6 +20,9 @@ const plan = {
   outputs: [],
   weightBytes: 0,
   macs: 0,
+  keptRatio: 1,
+  classes: [],
+  measured: null,
   metadata: {},
 };
 

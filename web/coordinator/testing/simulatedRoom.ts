@@ -65,6 +65,9 @@ export const planOf = (url: string, numShards = 4): PlanSummary => ({
   outputs: [],
   weightBytes: 0,
   macs: 0,
+  keptRatio: 1,
+  classes: [],
+  measured: null,
   metadata: {},
 });
 
