@@ -7,6 +7,7 @@ export type { RunTimeline, StageSpan, TransferKind, TransferSpan } from '../prot
 export type { PlanSummary, PlanValue, RunStats } from '../workers/api.ts';
 export type { ModelSignature } from '../workers/compileApi.ts';
 export type { PlacementChoice } from './choosePlacement.ts';
+export { type Classification, type ClassifyOptions, type ClassScore, classify } from './classify.ts';
 export type { RunEvent } from './coordinator/coordinator.ts';
 export type { DeviceChoice } from './coordinator/placer.ts';
 export type { DeviceView } from './deviceView.ts';

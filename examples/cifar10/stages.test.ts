@@ -8,6 +8,7 @@ import { runCommandLine } from '../../cli/runCommandLine.ts';
 import { readLog } from '../../cli/trainingFolder.ts';
 import { openBatch } from '../../compiler/normalise/batchOpen.ts';
 import { modelOf } from '../../compiler/train/runGraph.ts';
+import { cifar10Classes } from '../../eval/cifar10.ts';
 import { encodePng } from '../../eval/rgbImage.ts';
 import type { Graph } from '../../graph/graph.ts';
 import { saveModel } from '../../graph/save.ts';
@@ -80,6 +81,11 @@ test.each(networks)(
       ['dense-2', 'sparse-2'].map((plan) => openPlanFolder(join(out, 'plans', plan))),
     );
     expect(dense?.file.inputs[0]?.dataType).toBe('uint8');
+    expect(dense?.file.sparse).toBeUndefined();
+    const { sentFeatures = 0, denseFeatures = 0 } = sparse?.file.sparse ?? {};
+    expect(sentFeatures).toBeGreaterThan(0);
+    expect(sentFeatures).toBeLessThan(denseFeatures);
+    expect(sparse?.file.classes).toEqual(cifar10Classes);
     expect(sparse?.file.report.exchangedBytes).toBeLessThan(dense?.file.report.exchangedBytes ?? 0);
   },
 );

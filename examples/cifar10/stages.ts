@@ -1,5 +1,6 @@
 /** The example as command lines of `starling`, one after the other: train from random weights, thin, compile. Runs nothing. */
 import { join } from 'node:path';
+import { cifar10Classes } from '../../eval/cifar10.ts';
 import type { Graph } from '../../graph/graph.ts';
 import { residualNetwork } from './residualNetwork.ts';
 import { visionTransformer } from './visionTransformer.ts';
@@ -56,10 +57,10 @@ const fromRandom = [
   '--levels',
   '',
 ];
-/** Plans take 8-bit pictures, as a page has them. */
-const pixels = [
+/** Plans take 8-bit pictures, as a page has them, and know what their scores stand for. */
+export const pageOptions: readonly string[] = [
   ...['--pixels', 'in', '--pixel-mean', '0.485,0.456,0.406', '--pixel-std', '0.229,0.224,0.225'],
-  ...['--shape', 'pictures=1x3x32x32'],
+  ...['--classes', cifar10Classes.join()],
 ];
 
 export function randomNetwork(network: NetworkName, seed: number): Graph {
@@ -74,7 +75,16 @@ export function exampleStages(options: ExampleOptions): readonly (readonly strin
     ...['train', model, '--out', join(out, folder), '--steps', String(count), ...further, ...common],
   ];
   const compile = (model: string, plan: string, further: readonly string[]) => [
-    ...['compile', model, '--out', join(out, 'plans', plan), ...further, ...pixels],
+    ...[
+      'compile',
+      model,
+      '--out',
+      join(out, 'plans', plan),
+      ...further,
+      ...pageOptions,
+      '--shape',
+      'pictures=1x3x32x32',
+    ],
   ];
   return [
     train(join(out, 'random.onnx'), 'dense', steps, [...fromRandom, ...recipe.dense]),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { privateRoom, readAddress, roomAddress } from './address.ts';
+import { privateRoom, readAddress, roomAddress, taskAddress } from './address.ts';
 
 describe('the address', () => {
   it('leads to the lobby and the demo plan where it says nothing', () => {
@@ -11,7 +11,16 @@ describe('the address', () => {
       devices: 'best',
       memoryLimitBytes: null,
       threads: null,
+      task: 'upscale',
     });
+  });
+
+  it('says which task is shown first, and of the usual one nothing', () => {
+    const href = taskAddress('http://localhost:8080/?room=a#secret=b', 'classify');
+    expect(href).toBe('http://localhost:8080/?room=a&task=classify#secret=b');
+    expect(readAddress(href).task).toBe('classify');
+    expect(taskAddress(href, 'upscale')).toBe('http://localhost:8080/?room=a#secret=b');
+    expect(readAddress('http://localhost:8080/?task=other').task).toBe('upscale');
   });
 
   it('names several plans, the devices that are used and a limit of memory', () => {

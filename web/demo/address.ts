@@ -15,7 +15,13 @@ export interface PageAddress {
   readonly memoryLimitBytes: number | null;
   /** Null: the library's choice. */
   readonly threads: number | null;
+  /** What is shown first. */
+  readonly task: DemoTask;
 }
+
+/** What the page's networks do: make pictures larger, or say what they show. */
+export const demoTasks = ['upscale', 'classify'] as const;
+export type DemoTask = (typeof demoTasks)[number];
 
 /** Where everybody meets who opens the server's address as it is. */
 export const lobby = 'lobby';
@@ -39,7 +45,16 @@ export function readAddress(href: string): PageAddress {
     // In MiB: what a phone gives a page.
     memoryLimitBytes: memory > 0 ? memory * 2 ** 20 : null,
     threads: Number.isInteger(threads) && threads > 0 ? threads : null,
+    task: demoTasks.find((task) => task === searchParams.get('task')) ?? 'upscale',
   };
+}
+
+/** The same page with another task shown first; `upscale` needs no word. */
+export function taskAddress(href: string, task: DemoTask): string {
+  const url = new URL(href);
+  if (task === 'upscale') url.searchParams.delete('task');
+  else url.searchParams.set('task', task);
+  return url.href;
 }
 
 /** The address that brings another device into a room; what else the page was opened with stays. */

@@ -1,11 +1,13 @@
-/** The demo page: joins the room that its address names, loads the plan, and shows both. Each part is a file of its own. */
+/** The demo page: joins the room that its address names, loads a plan, and shows both. Each part is a file of its own. */
 /// <reference path="./style.d.ts" />
 import './style.css';
 import { StarlingError } from '../../protocol/errors.ts';
 import { systemClock } from '../clock.ts';
 import { joinRoom, type LoadOptions, type Room, type RoomEvent, type Session } from '../index.ts';
 import { WorkerRestarts } from '../workerRestarts.ts';
-import { privateRoom, readAddress, roomAddress } from './address.ts';
+import { type DemoTask, privateRoom, readAddress, roomAddress, taskAddress } from './address.ts';
+import { createClassifyPanel } from './classify/classifyPanel.ts';
+import { createClassifyPlans } from './classify/classifyPlans.ts';
 import { byId } from './createElement.ts';
 import { createDevicesPanel } from './devicesPanel.ts';
 import { createMessages } from './messages.ts';
@@ -13,6 +15,7 @@ import { createModelPanel } from './modelPanel.ts';
 import { showNotices } from './notices.ts';
 import { createRequestsPanel } from './requests/requestsPanel.ts';
 import { showRoomPanel } from './roomPanel.ts';
+import { createTaskChoice } from './taskChoice.ts';
 import { createTimelinePanel } from './timelinePanel.ts';
 import { createWorkspace } from './workspace.ts';
 
@@ -32,32 +35,38 @@ const devicesPanel = createDevicesPanel(byId('devices'));
 const timelinePanel = createTimelinePanel(byId('timeline'));
 
 let current: Membership;
-/** The session is of a model that a person brought, which no server has. */
-let ownModel = false;
+/** Where the session's plan lies; null of a model that a person brought, which no server has. */
+let source: readonly string[] | null = address.plan;
 const workerRestarts = new WorkerRestarts(systemClock);
 const modelPanel = createModelPanel(byId('model'), {
   messages,
   room: () => current.room,
   onOpen() {
     workspace.reset();
-    byId('workspace').hidden = true;
+    classifyPanel.close();
+    for (const id of ['workspace', 'tasks']) byId(id).hidden = true;
   },
   onSession(session) {
-    ownModel = true;
+    source = null;
     take({ room: current.room, session });
   },
   onClose(replaced) {
-    ownModel = false;
-    byId('workspace').hidden = false;
-    if (replaced)
-      take({ room: current.room, session: current.room.then((joined) => joined.load(address.plan)) });
+    byId('tasks').hidden = false;
+    if (replaced) source = [];
+    showTask(tasks.task);
   },
 });
 const workspace = createWorkspace(byId('workspace'), {
   messages,
   session: () => current.session,
-  claim: (file) => modelPanel.take(file),
+  claim: (file) => modelPanel.take(file) || classifyPanel.take(file),
 });
+const classifyPlans = createClassifyPlans(new URL('./models/cifar10/catalogue.json', location.href).href, {
+  devices: async () => (await current.room).devices.length,
+  session: (plan) => (source?.join() === plan ? current.session : load([plan])),
+  isLoaded: (plan) => source?.join() === plan,
+});
+const classifyPanel = createClassifyPanel(byId('classify'), { messages, ...classifyPlans });
 createRequestsPanel(byId('requests'), {
   load(slo) {
     const session = loadAgain({ slo });
@@ -66,18 +75,12 @@ createRequestsPanel(byId('requests'), {
   },
   onError: (thrown) => messages.error(thrown),
 });
-showRoomPanel(byId('room'), {
-  room: address.room,
-  link: roomAddress(location.href, address.room, address.secret),
-  trust: address.secret === null ? 'server' : 'secret',
-  onPrivateRoom() {
-    const made = privateRoom((bytes) => crypto.getRandomValues(bytes));
-    const next = roomAddress(location.href, made.room, made.secret);
-    location.assign(next);
-    // A change of the fragment alone would not load the page.
-    if (new URL(next).search === location.search) location.reload();
-  },
+const tasks = createTaskChoice(byId('tasks'), address.task, (task) => {
+  history.replaceState(null, '', taskAddress(location.href, task));
+  showRoom();
+  showTask(task);
 });
+showRoom();
 
 const surroundings = {
   secure: globalThis.isSecureContext,
@@ -95,17 +98,38 @@ function enter(): void {
     devices: address.devices,
     memoryLimitBytes: address.memoryLimitBytes ?? undefined,
   });
-  take({ room, session: room.then((joined) => joined.load(address.plan)) });
-  room.then(showRoom, (thrown: unknown) =>
+  source = [];
+  current = { room, session: new Promise(() => undefined) };
+  showTask(tasks.task);
+  room.then(listen, (thrown: unknown) =>
     showNotices(byId('notices'), surroundings, `nothing: ${StarlingError.from(thrown, 'INTERNAL').message}`),
   );
+}
+
+/** One of the page's own networks takes the place of the other. */
+function showTask(task: DemoTask): void {
+  byId('workspace').hidden = task !== 'upscale';
+  if (task === 'classify') {
+    workspace.reset();
+    classifyPanel.open();
+    return;
+  }
+  classifyPanel.close();
+  if (source?.join() !== address.plan.join()) load(address.plan);
+}
+
+function load(plans: readonly string[]): Promise<Session> {
+  const { room } = current;
+  source = plans;
+  take({ room, session: room.then((joined) => joined.load(plans)) });
+  return current.session;
 }
 
 /** What the room runs now, with other wishes. */
 async function loadAgain(options: LoadOptions): Promise<Session> {
   const { room, session } = current;
   const { sha256 } = (await session).plan;
-  return (await room).load(ownModel ? { sha256 } : address.plan, options);
+  return (await room).load(source ?? { sha256 }, options);
 }
 
 function take(next: Membership): void {
@@ -113,11 +137,28 @@ function take(next: Membership): void {
   globalThis.starling = next;
   next.session.catch((thrown: unknown) => {
     // Of a room or a plan that is not the page's any more, enough has been said.
-    if (current === next) messages.error(thrown);
+    if (current !== next) return;
+    source = [];
+    messages.error(thrown);
   });
 }
 
-function showRoom(joined: Room): void {
+function showRoom(): void {
+  showRoomPanel(byId('room'), {
+    room: address.room,
+    link: roomAddress(location.href, address.room, address.secret),
+    trust: address.secret === null ? 'server' : 'secret',
+    onPrivateRoom() {
+      const made = privateRoom((bytes) => crypto.getRandomValues(bytes));
+      const next = roomAddress(location.href, made.room, made.secret);
+      location.assign(next);
+      // A change of the fragment alone would not load the page.
+      if (new URL(next).search === location.search) location.reload();
+    },
+  });
+}
+
+function listen(joined: Room): void {
   showNotices(byId('notices'), surroundings, joined.backend.reason);
   const show = () => {
     const { devices } = joined;
