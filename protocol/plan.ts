@@ -42,8 +42,8 @@ const weightTensor = v.object({
   parts: v.array(tensorPart),
 });
 
-/** What travels: features, rows with halos, indices along another axis (tokens, heads), or partial sums of a value. */
-const exchangeKinds = ['channels', 'rows', 'others', 'partial sums'] as const;
+/** What travels: features, rows with halos, indices along another axis (tokens, heads), or partial results of a value. */
+const exchangeKinds = ['channels', 'rows', 'others', 'partial sums', 'statistics'] as const;
 export type ExchangeKind = (typeof exchangeKinds)[number];
 
 const exchange = v.object({
@@ -128,6 +128,8 @@ export const planSchema = v.object({
   wires: v.record(name, name),
   /** Contraction (node name) -> index in `partitions` of the input features that each shard sums; partial sums travel. */
   partials: v.optional(v.record(name, count), {}),
+  /** Operator (node name) -> how its first input is divided along the axis over which it takes its results. */
+  statistics: v.optional(v.record(name, v.object({ axis: count, partition: count })), {}),
   /** Devices make what they send before the rest. */
   sendFirst: v.boolean(),
   report,

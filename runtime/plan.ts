@@ -86,21 +86,23 @@ function divisionOf(file: PlanFile): Division {
       `The plan divides "${name}" by a partition it does not hold; compile the model again.`,
     );
   };
-  const shardings = new Map(
-    Object.entries(file.shardings).map(([value, { axis, partition }]): [string, Sharding] => [
-      value,
-      { axis, parts: partsOf(value, partition) },
-    ]),
-  );
+  const shardings = (given: PlanFile['shardings']) =>
+    new Map(
+      Object.entries(given).map(([name, { axis, partition }]): [string, Sharding] => [
+        name,
+        { axis, parts: partsOf(name, partition) },
+      ]),
+    );
   const byNode = (indices: Readonly<Record<string, number>>) =>
     new Map(Object.entries(indices).map(([node, index]) => [node, partsOf(node, index)] as const));
   const wires = new Map(Object.entries(file.wires));
   return {
     numShards: file.numShards,
-    shardings,
+    shardings: shardings(file.shardings),
     supports: byNode(file.supports),
     wires,
     partials: byNode(file.partials),
+    statistics: shardings(file.statistics),
     sendFirst: file.sendFirst,
   };
 }

@@ -16,14 +16,14 @@ function tiesOf(
   axes: Axes['axes'],
   numShards: number,
 ): [number, number, number][] | undefined {
-  const { view, rule, axis, node } = dividable;
+  const { view, axis, node } = dividable;
   const channels = view.outputShape[axis] ?? 0;
   const ties: [number, number, number][] = [];
   const groups = new UnionFind();
   const firstReader = new Map<string, number>();
   for (let channel = 0; channel < channels; channel++) groups.add();
   for (let channel = 0; channel < channels; channel++) {
-    const needs = rule.needs(view, { axis, ranges: range(channel, channel + 1) }) ?? [];
+    const needs = dividable.needs({ axis, ranges: range(channel, channel + 1) }) ?? [];
     for (const [input, need] of needs.entries()) {
       if (typeof need !== 'object' || axes.get(node.inputs[input] ?? '') !== need.axis) continue;
       // An operator that can take everything in any order mixes all channels: it ties none.

@@ -14,7 +14,7 @@ import { cheapChannels } from './cheapChannels.ts';
 import { divideByChannels } from './divideChannels.ts';
 import type { DividedGraph } from './dividedGraph.ts';
 import { rowShardings } from './divideRows.ts';
-import { partialSums } from './partialSums.ts';
+import { statisticsShardings } from './statisticsShardings.ts';
 
 export interface ChosenDivision extends DividedGraph {
   /** Name of a candidate -> predicted milliseconds of a run. `one` is the first device alone. */
@@ -87,13 +87,9 @@ class Search {
   }
 
   evaluate(shardings: ReadonlyMap<string, Sharding>, sendFirst: boolean): Candidate {
-    const partial = partialSums(this.#graph, shardings, this.#numShards);
-    const division: Division = {
-      numShards: this.#numShards,
-      shardings: new Map([...shardings, ...partial.shardings]),
-      sendFirst,
-    };
-    return this.#play({ graph: partial.graph, division });
+    const statistics = statisticsShardings(this.#graph, shardings, this.#numShards);
+    const division: Division = { numShards: this.#numShards, shardings, statistics, sendFirst };
+    return this.#play({ graph: this.#graph, division });
   }
 
   /** By channels throughout, with partial sums where they are cheaper. */
@@ -137,9 +133,7 @@ class Search {
     for (const value of exchanged) {
       const { rows } = this.#shardings;
       if (!rows.has(value) || best.division.shardings.get(value) !== rows.get(value)) continue;
-      const shardings = new Map(
-        [...best.division.shardings].filter(([name]) => name !== value && this.#isOriginal(name)),
-      );
+      const shardings = new Map([...best.division.shardings].filter(([name]) => name !== value));
       const candidate = this.evaluate(shardings, false);
       if (!isBetter(candidate, best, worthwhile)) continue;
       best = candidate;
@@ -156,13 +150,7 @@ class Search {
   }
 
   sendFirst(start: Candidate): Candidate {
-    const shardings = new Map([...start.division.shardings].filter(([name]) => this.#isOriginal(name)));
-    return this.evaluate(shardings, true);
-  }
-
-  /** Partial sums are made anew for every candidate. */
-  #isOriginal(value: string): boolean {
-    return this.#shardings.rows.has(value) || this.#shardings.channels.has(value);
+    return this.evaluate(start.division.shardings, true);
   }
 }
 

@@ -58,9 +58,17 @@ export function equalCapacities(numShards: number): readonly number[] {
   return new Array<number>(numShards).fill(1);
 }
 
-/** `openBatch`: whether the first axis of every value must stay whole because batches of any size may come. */
-export function divideByChannels(graph: Graph, numShards: number, openBatch = true): Division {
-  const axes = channelAxes(graph, openBatch);
+/**
+ * `openBatch`: whether the first axis of every value must stay whole because batches of any size may come; `statistics`:
+ * whether values that exchange statistics have owners too.
+ */
+export function divideByChannels(
+  graph: Graph,
+  numShards: number,
+  openBatch = true,
+  statistics = false,
+): Division {
+  const axes = channelAxes(graph, openBatch, statistics);
   const classes = channelClasses(axes, numShards);
   return divisionByOwners(axes, classes, contiguousOwners(classes, equalCapacities(numShards)), numShards);
 }

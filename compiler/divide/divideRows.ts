@@ -4,7 +4,7 @@ import { range } from '../../graph/ranges.ts';
 import type { Sharding } from '../../runtime/lower/program.ts';
 import type { DividedGraph } from './dividedGraph.ts';
 import { rowAxes } from './followAxes.ts';
-import { partialSums } from './partialSums.ts';
+import { statisticsShardings } from './statisticsShardings.ts';
 
 /** Owners of the strips of every map that can be cut into rows. */
 export function rowShardings(
@@ -26,9 +26,6 @@ export function rowShardings(
 
 export function divideByRows(graph: Graph, numShards: number, openBatch = true): DividedGraph {
   const shardings = rowShardings(graph, numShards, openBatch);
-  const partial = partialSums(graph, shardings, numShards);
-  return {
-    graph: partial.graph,
-    division: { numShards, shardings: new Map([...shardings, ...partial.shardings]), sendFirst: true },
-  };
+  const statistics = statisticsShardings(graph, shardings, numShards);
+  return { graph, division: { numShards, shardings, statistics, sendFirst: true } };
 }

@@ -7,8 +7,8 @@ import type { Slab } from '../../graph/ops/rule.ts';
 import { type Ranges, size } from '../../graph/ranges.ts';
 import { elementCount, tensorBytes } from '../../graph/tensor.ts';
 import { Demands } from '../../runtime/lower/demand.ts';
+import { expandDivision } from '../../runtime/lower/expandDivision.ts';
 import { Levels } from '../../runtime/lower/levels.ts';
-import { expandPartials } from '../../runtime/lower/partials.ts';
 import type { Division, Placement } from '../../runtime/lower/program.ts';
 import { type NodeFacts, type Production, RoomGraph } from '../../runtime/lower/roomGraph.ts';
 import type { DeviceCost } from '../../runtime/predict/costModel.ts';
@@ -57,8 +57,8 @@ function productionMs(facts: NodeFacts, production: Production, cost: DeviceCost
 
 /** Milliseconds of a run. */
 export function divisionMs(graph: Graph, division: Division, placement: Placement, cost: RoomCost): number {
-  const expanded = expandPartials(graph, division, placement);
-  const room = new RoomGraph(expanded.graph, expanded.division);
+  const expanded = expandDivision(graph, division, placement);
+  const room = new RoomGraph(expanded.graph, expanded.division, expanded.constants);
   const demands = new Demands(room, placement);
   const levels = new Levels(room, demands.exchanged());
   const bytesOf = (value: string, ranges: Ranges, axis: number) => {

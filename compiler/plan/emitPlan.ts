@@ -12,7 +12,7 @@ import {
   unlistedNames,
 } from '../../protocol/plan.ts';
 import { sha256Hex } from '../../protocol/sha256.ts';
-import type { Division, RoomProgram } from '../../runtime/lower/program.ts';
+import type { Division, RoomProgram, Sharding } from '../../runtime/lower/program.ts';
 import { flattenRanges } from '../../runtime/plan.ts';
 import { describePlan } from './report.ts';
 import { scatteredZeros } from './scatteredZeros.ts';
@@ -107,7 +107,8 @@ function flattenDivision({
   supports = new Map(),
   wires = new Map(),
   partials = new Map(),
-}: Division): Pick<PlanFile, 'partitions' | 'shardings' | 'supports' | 'wires' | 'partials'> {
+  statistics = new Map(),
+}: Division): Pick<PlanFile, 'partitions' | 'shardings' | 'supports' | 'wires' | 'partials' | 'statistics'> {
   const partitions: number[][][] = [];
   const known = new Map<string, number>();
   const indexOf = (parts: readonly Ranges[]) => {
@@ -121,13 +122,16 @@ function flattenDivision({
     Object.fromEntries(
       [...parts].filter(([node]) => !unlistedNames.has(node)).map(([node, list]) => [node, indexOf(list)]),
     );
+  // A value without an owner is computed where it is needed, which is right for any name.
+  const byName = (given: ReadonlyMap<string, Sharding>) =>
+    Object.fromEntries(
+      [...given]
+        .filter(([name]) => !unlistedNames.has(name))
+        .map(([name, { axis, parts }]) => [name, { axis, partition: indexOf(parts) }]),
+    );
   return {
-    shardings: Object.fromEntries(
-      // A value without an owner is computed where it is needed, which is right for any name.
-      [...shardings]
-        .filter(([value]) => !unlistedNames.has(value))
-        .map(([value, { axis, parts }]) => [value, { axis, partition: indexOf(parts) }]),
-    ),
+    shardings: byName(shardings),
+    statistics: byName(statistics),
     supports: byNode(supports),
     wires: Object.fromEntries(wires),
     partials: byNode(partials),

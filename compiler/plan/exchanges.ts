@@ -8,8 +8,8 @@ import type { Program, RoomProgram, Transfer } from '../../runtime/lower/program
 
 type Exchange = PlanReport['exchanges'][number];
 
-/** Partial sums are values of lowering or of partialSums.ts, named after the value they add up to. */
-const partialName = /^(.+)\/partial\d+$/;
+/** Partial sums and statistics are values of lowering, named after the value that is made of them. */
+const partialName = /^(.+)\/(partial|statistics)\d+$/;
 
 /** The round after which a transfer is read: the level of the stage that waits for it. */
 function roundOf({ stages }: Program, { targetName }: Transfer): number {
@@ -32,17 +32,18 @@ export function describeExchanges(
   for (const program of programs) {
     for (const transfer of program.receives) {
       const { value, axis, ranges, dims } = transfer;
-      const summed = partialName.exec(value)?.[1] ?? '';
-      const partial = values.has(summed);
-      const name = partial ? summed : value;
-      const kind = partial ? 'partial sums' : kindOf(dims.length, axis);
+      const [, made = '', suffix] = partialName.exec(value) ?? [];
+      const partial = values.has(made);
+      const name = partial ? made : value;
+      const partialKind = suffix === 'partial' ? 'partial sums' : 'statistics';
+      const kind = partial ? partialKind : kindOf(dims.length, axis);
       // Sums of a value may cross, and then the value itself.
       const key = `${kind} ${name}`;
       const before = exchanges.get(key);
       exchanges.set(key, {
         value: name,
         kind,
-        features: (before?.features ?? 0) + (partial ? featuresOf(dims) : size(ranges)),
+        features: (before?.features ?? 0) + (kind === 'partial sums' ? featuresOf(dims) : size(ranges)),
         bytes: (before?.bytes ?? 0) + tensorBytes(transfer),
         round: Math.min(before?.round ?? Number.POSITIVE_INFINITY, roundOf(program, transfer)),
       });

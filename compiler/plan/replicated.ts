@@ -45,6 +45,7 @@ export function describeReplicated({
     const divided =
       division.shardings.has(output) ||
       division.partials?.has(node.name) === true ||
+      division.statistics?.has(node.name) === true ||
       division.wires?.has(output) === true;
     if (rule?.kind === 'structural' || divided) return [];
     const view = viewNode(graph, values, node);

@@ -24,21 +24,28 @@ export const batchNormalization: OpRule = partwise({
 /** InstanceNormalization (opset 6): input, scale, B. Moments over the spatial axes. */
 export const instanceNormalization: OpRule = partwise({
   kind: 'pointwise',
-  doc: { channels: 'the same channels', rows: 'no: mean and variance are taken over all rows' },
+  doc: { channels: 'the same channels', rows: 'the same rows; moments are exchanged' },
   inputs: (view, slab) => (slab.axis <= 1 ? withChannelParameters(view, slab) : undefined),
 });
 
-/** LayerNormalization (opset 17): X, Scale, B. Moments over `axis` and all after it. */
+/** LayerNormalization's axes of moments (opset 17): axis = -1 and all after it. */
+export function layerAxes(view: NodeView): readonly number[] {
+  const rank = view.outputShape.length;
+  const first = positiveAxis(intAttribute(view.node, 'axis', -1), rank);
+  return Array.from({ length: rank - first }, (_, i) => first + i);
+}
+
+/** LayerNormalization (opset 17): X, Scale, B. */
 export const layerNormalization: OpRule = partwise({
   kind: 'pointwise',
   doc: {
-    channels: 'no: mean and variance are taken over the last axes',
+    channels: 'the same channels; moments are exchanged where they are taken over channels',
     rows: 'tokens: the same, where they lie before `axis`',
     others: 'the same indices of any axis before `axis`',
   },
   inputs(view, slab) {
     const rank = view.outputShape.length;
-    const axis = positiveAxis(intAttribute(view.node, 'axis', -1), rank);
+    const [axis = rank] = layerAxes(view);
     const parameters = view.node.inputs.map((name, i) => (name === '' ? 0 : view.inputShape(i).length));
     // A scale that reaches before `axis` would be broadcast along the slab.
     if (slab.axis >= axis || parameters.slice(1).some((length) => length > rank - axis)) return undefined;
@@ -46,27 +53,35 @@ export const layerNormalization: OpRule = partwise({
   },
 });
 
+/** LpNormalization's axis (opset 1): axis = -1. */
+export function normAxis(view: NodeView): readonly number[] {
+  return [positiveAxis(intAttribute(view.node, 'axis', -1), view.outputShape.length)];
+}
+
 /** LpNormalization (opset 1): divided by the norm along `axis`. */
 export const lpNormalization: OpRule = alongOtherAxes(
   {
-    channels: 'the same channels, unless normalised along them',
-    rows: 'the same rows, unless normalised along them',
+    channels: 'the same channels; normalised along them: sums are exchanged',
+    rows: 'the same rows; likewise',
     others: 'the same indices, except along `axis`',
   },
-  (view) => [positiveAxis(intAttribute(view.node, 'axis', -1), view.outputShape.length)],
+  normAxis,
 );
+
+/** MeanVarianceNormalization's axes (opset 13): axes = [0, 2, 3]. */
+export function meanVarianceAxes(view: NodeView): readonly number[] {
+  const axes = intsAttribute(view.node, 'axes') ?? [0, 2, 3];
+  return axes.map((axis) => positiveAxis(axis, view.outputShape.length));
+}
 
 /** MeanVarianceNormalization (opset 13): moments over `axes`. */
 export const meanVarianceNormalization: OpRule = alongOtherAxes(
   {
-    channels: 'the same channels, unless among `axes`',
-    rows: 'the same rows, unless among `axes` (they are by default)',
+    channels: 'the same channels; moments are exchanged where they are among `axes`',
+    rows: 'the same rows; likewise (they are among `axes` by default)',
     others: 'the same indices of an axis that is not among `axes`',
   },
-  (view) =>
-    (intsAttribute(view.node, 'axes') ?? [0, 2, 3]).map((axis) =>
-      positiveAxis(axis, view.outputShape.length),
-    ),
+  meanVarianceAxes,
 );
 
 /** Channels within reach of LRN's window of `size` around each. */

@@ -4,24 +4,23 @@ import { readIntegers } from '../tensor.ts';
 import { alongOtherAxes, firstInput, partwise } from './partwise.ts';
 import { type NodeView, type OpRule, positiveAxis } from './rule.ts';
 
-const ownAxis =
-  (fallback: number) =>
-  (view: NodeView): number[] => [
-    positiveAxis(intAttribute(view.node, 'axis', fallback), view.outputShape.length),
-  ];
+/** Softmax, LogSoftmax and Hardmax (opset 13): axis = -1. */
+export function softmaxAxis(view: NodeView): readonly number[] {
+  return [positiveAxis(intAttribute(view.node, 'axis', -1), view.outputShape.length)];
+}
 
 /** Softmax, LogSoftmax and Hardmax (opset 13): normalised along `axis`. */
 export const softmax: OpRule = alongOtherAxes(
   {
-    channels: 'the same channels, unless normalised along them',
-    rows: 'the same rows, unless normalised along them',
-    others: 'the same indices, except along `axis`: every result needs the sum of all',
+    channels: 'the same channels; normalised along them: largest elements and sums are exchanged',
+    rows: 'the same rows; likewise where normalised along them',
+    others: 'the same indices, except along `axis`',
   },
-  ownAxis(-1),
+  softmaxAxis,
 );
 
 /** The axes a Reduce* node reduces: an attribute, or ReduceSum's second input (opset 13). */
-function reducedAxes(view: NodeView): number[] | undefined {
+export function reducedAxes(view: NodeView): number[] | undefined {
   const rank = view.inputShape(0).length;
   const given = intsAttribute(view.node, 'axes');
   const constant = (view.node.inputs[1] ?? '') === '' ? undefined : view.constant(1);
@@ -44,8 +43,8 @@ function reduction(reducedOf: (view: NodeView) => readonly number[] | undefined)
   return partwise({
     kind: 'pointwise',
     doc: {
-      channels: 'the same channels, unless reduced over them',
-      rows: 'the same rows; sums, means, maxima and minima over them become partial ones, which are then combined',
+      channels: 'the same channels; results over them become partial ones, which are then combined',
+      rows: 'the same rows; results over them likewise',
       others: 'the same indices of an axis that is not reduced',
     },
     inputs(view, slab) {
@@ -58,10 +57,12 @@ function reduction(reducedOf: (view: NodeView) => readonly number[] | undefined)
 
 export const reduce: OpRule = reduction(reducedAxes);
 
-/** ArgMax and ArgMin (opset 13). */
-export const argReduce: OpRule = reduction((view) => [
-  positiveAxis(intAttribute(view.node, 'axis', 0), view.inputShape(0).length),
-]);
+/** ArgMax and ArgMin (opset 13): axis = 0. */
+export function argAxis(view: NodeView): number {
+  return positiveAxis(intAttribute(view.node, 'axis', 0), view.inputShape(0).length);
+}
+
+export const argReduce: OpRule = reduction((view) => [argAxis(view)]);
 
 /** CumSum (opset 14): x, axis. */
 export const cumSum: OpRule = partwise({

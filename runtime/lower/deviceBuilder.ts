@@ -3,6 +3,7 @@ import type { Attribute, Node } from '../../graph/graph.ts';
 import type { PartBuilder, Slab } from '../../graph/ops/rule.ts';
 import { emitSelection } from '../../graph/ops/select.ts';
 import { equal, type Ranges, range, size } from '../../graph/ranges.ts';
+import { cutSlab } from '../../graph/slabs.ts';
 import { valuesRead } from '../../graph/sort.ts';
 import type { DataType, Tensor } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
@@ -82,6 +83,13 @@ export class DeviceBuilder implements PartBuilder {
     const key = `${initializer} ${JSON.stringify(partial)}`;
     const known = this.#constantNames.get(key);
     if (known !== undefined) return known;
+    if (this.#room.constants.has(initializer)) {
+      const cut = Object.entries(partial).reduce(
+        (whole, [axis, ranges]) => cutSlab(whole, { axis: Number(axis), ranges }),
+        tensor,
+      );
+      return this.constant(cut, initializer);
+    }
     const dims = tensor.dims.map((dim, axis) => (partial[axis] === undefined ? dim : size(partial[axis])));
     const name = entries.length === 0 ? initializer : this.fresh(initializer);
     this.weights.set(name, { source: initializer, selections: partial, dataType: tensor.dataType, dims });

@@ -9,8 +9,8 @@ import { tensorBytes } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { Demands } from './demand.ts';
 import { DeviceEmitter } from './deviceEmitter.ts';
+import { expandDivision } from './expandDivision.ts';
 import { Levels } from './levels.ts';
-import { expandPartials } from './partials.ts';
 import type { Division, Feed, Placement, Program, Result, RoomProgram, Transfer } from './program.ts';
 import { RoomGraph } from './roomGraph.ts';
 import { stagesOf } from './stages.ts';
@@ -35,8 +35,8 @@ export function lower(graph: Graph, division: Division, placement: Placement): R
   // division, or one that sends narrower types, is another function than the graph, also there.
   const dense = (division.supports?.size ?? 0) === 0 && (division.wires?.size ?? 0) === 0;
   const effective = alone >= 0 && dense ? { ...division, shardings: new Map() } : division;
-  const expanded = expandPartials(graph, effective, placement);
-  const room = new RoomGraph(expanded.graph, expanded.division);
+  const expanded = expandDivision(graph, effective, placement);
+  const room = new RoomGraph(expanded.graph, expanded.division, expanded.constants);
   const plain = new Demands(room, placement);
   // Which values are exchanged, and so the levels, does not depend on the parts in which they are made.
   const levels = new Levels(room, plain.exchanged());

@@ -11,7 +11,7 @@ import type { Division, Placement, Sharding } from './program.ts';
 /** Inputs that are added once, whatever is summed: one of the partial sums takes them along. */
 const addedOnce: Readonly<Record<string, number>> = { Conv: 2, ConvTranspose: 2, Gemm: 2 };
 
-interface Summand {
+export interface Summand {
   readonly device: number;
   /** One of the device's shards; it owns the whole partial sum. */
   readonly owner: number;
@@ -19,7 +19,7 @@ interface Summand {
 }
 
 /** One for each device whose shards own features; shards of one device sum together. */
-function summandsOf(parts: readonly Ranges[], placement: Placement): Summand[] {
+export function summandsOf(parts: readonly Ranges[], placement: Placement): Summand[] {
   return placement.flatMap((shards, device): Summand[] => {
     const features = union(...shards.map((shard) => parts[shard] ?? []));
     const [owner] = shards;

@@ -32,6 +32,11 @@ export interface Division {
    * every feature at one shard. Partial sums travel instead of features.
    */
   readonly partials?: ReadonlyMap<string, readonly Ranges[]>;
+  /**
+   * Operators (by node name) that take their results over the divided axis of their first input, and how that is divided:
+   * partial results travel instead of features.
+   */
+  readonly statistics?: ReadonlyMap<string, Sharding>;
   /** Whether devices make what they send in a part of its own before the rest, so that it travels meanwhile. */
   readonly sendFirst?: boolean;
 }

@@ -51,6 +51,8 @@ export class RoomGraph {
   readonly graph: Graph;
   readonly values: ReadonlyMap<string, ShapedValue>;
   readonly facts: readonly NodeFacts[];
+  /** Initializers that lowering made: they are no weights of the plan. */
+  readonly constants: ReadonlySet<string>;
   readonly #shardings = new Map<string, Sharding>();
   readonly #supports: ReadonlyMap<string, readonly Ranges[]>;
   readonly #wires: ReadonlyMap<string, string>;
@@ -58,8 +60,9 @@ export class RoomGraph {
   readonly #readerDependent = new Set<string>();
   readonly #axes = new Map<string, number>();
 
-  constructor(graph: Graph, division: Division) {
+  constructor(graph: Graph, division: Division, constants: ReadonlySet<string> = new Set()) {
     this.graph = graph;
+    this.constants = constants;
     this.#wires = division.wires ?? new Map();
     this.values = shapedValues(graph);
     this.#supports = division.supports ?? new Map();

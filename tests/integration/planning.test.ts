@@ -5,14 +5,15 @@ import { describe, expect, test } from 'vitest';
 import { chooseDivision } from '../../compiler/divide/chooseDivision.ts';
 import { divideByChannels } from '../../compiler/divide/divideChannels.ts';
 import { divideByRows, rowShardings } from '../../compiler/divide/divideRows.ts';
-import { partialSums } from '../../compiler/divide/partialSums.ts';
+import { statisticsShardings } from '../../compiler/divide/statisticsShardings.ts';
 import type { Graph } from '../../graph/graph.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import { oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Division, Sharding } from '../../runtime/lower/program.ts';
 import { localLink, referenceDevice } from '../../runtime/predict/costModel.ts';
 import { simulate } from '../../runtime/predict/simulate.ts';
-import { placements, randomDivision, randomModel } from '../support/randomGraph.ts';
+import { placements, randomDivision } from '../support/randomDivision.ts';
+import { randomModel } from '../support/randomGraph.ts';
 
 const cost = { devices: [referenceDevice], link: localLink, host: 0 };
 
@@ -22,6 +23,7 @@ const cases = fc
     length: fc.integer({ min: 1, max: 20 }),
     numShards: fc.integer({ min: 1, max: 6 }),
     sendFirst: fc.boolean(),
+    statistics: fc.boolean(),
     kind: fc.constantFrom('channels', 'rows', 'any'),
   })
   .chain((record) => placements(record.numShards).map((placement) => ({ ...record, placement })));
@@ -35,8 +37,8 @@ function divided(kind: string, graph: Graph, numShards: number, seed: number) {
 
 test('the stages of all devices wait for each other in no circle', () => {
   fc.assert(
-    fc.property(cases, ({ seed, length, numShards, sendFirst, kind, placement }) => {
-      const { graph, division } = divided(kind, randomModel(seed, length).graph, numShards, seed);
+    fc.property(cases, ({ seed, length, numShards, sendFirst, statistics, kind, placement }) => {
+      const { graph, division } = divided(kind, randomModel(seed, length, statistics).graph, numShards, seed);
       const room = lower(graph, { ...division, sendFirst }, placement);
       // Playing the stages throws where one can never start.
       const { totalMs, computeMs } = simulate(room, cost);
@@ -48,8 +50,8 @@ test('the stages of all devices wait for each other in no circle', () => {
 
 test('every index goes from one device to another at most once', () => {
   fc.assert(
-    fc.property(cases, ({ seed, length, numShards, sendFirst, kind, placement }) => {
-      const { graph, division } = divided(kind, randomModel(seed, length).graph, numShards, seed);
+    fc.property(cases, ({ seed, length, numShards, sendFirst, statistics, kind, placement }) => {
+      const { graph, division } = divided(kind, randomModel(seed, length, statistics).graph, numShards, seed);
       const room = lower(graph, { ...division, sendFirst }, placement);
       const routes = room.programs.flatMap(({ sends }) =>
         sends.map(({ from, to, value }) => `${from} ${to} ${value}`),
@@ -75,11 +77,10 @@ describe('the search', () => {
         const sharding = choice === 0 ? undefined : (choice === 1 ? rows : channels).get(value);
         if (sharding !== undefined) shardings.set(value, sharding);
       }
-      const partial = partialSums(graph, shardings, numShards);
-      const all = new Map([...shardings, ...partial.shardings]);
+      const statistics = statisticsShardings(graph, shardings, numShards);
       for (const sendFirst of [false, true]) {
-        const division: Division = { numShards, shardings: all, sendFirst };
-        best = Math.min(best, simulate(lower(partial.graph, division, placement), cost).totalMs);
+        const division: Division = { numShards, shardings, statistics, sendFirst };
+        best = Math.min(best, simulate(lower(graph, division, placement), cost).totalMs);
       }
     }
     return best;

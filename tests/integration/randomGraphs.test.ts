@@ -15,10 +15,13 @@ import { randomTensor, seededRandom } from '../../graph/random.ts';
 import { saveModel } from '../../graph/save.ts';
 import { float32Tensor } from '../../graph/tensor.ts';
 import { lower } from '../../runtime/lower/lower.ts';
+import { oneShardEach } from '../../runtime/lower/placements.ts';
 import { RoomGraph } from '../../runtime/lower/roomGraph.ts';
+import { expandStatistics } from '../../runtime/lower/statistics.ts';
 import { localLink, referenceDevice } from '../../runtime/predict/costModel.ts';
 import { wholeWeights } from '../../runtime/weights/blob.ts';
-import { placements, randomDivision, randomModel, randomSupports } from '../support/randomGraph.ts';
+import { placements, randomDivision, randomSupports } from '../support/randomDivision.ts';
+import { randomModel } from '../support/randomGraph.ts';
 import { wiredReference } from '../support/wiredReference.ts';
 
 const kinds = ['channels', 'cheap', 'rows', 'any', 'sparse'] as const;
@@ -31,6 +34,7 @@ const cases = fc
     length: fc.integer({ min: 1, max: 14 }),
     numShards: fc.integer({ min: 1, max: 6 }),
     sendFirst: fc.boolean(),
+    statistics: fc.boolean(),
     kind: fc.constantFrom(...kinds),
   })
   .chain((record) => placements(record.numShards).map((placement) => ({ ...record, placement })));
@@ -47,8 +51,8 @@ const dividers: Record<(typeof kinds)[number], (...args: Parameters<typeof rando
 test('random networks, divisions and placements equal the whole', async () => {
   const backend = await createHeapBackend();
   await fc.assert(
-    fc.asyncProperty(cases, async ({ seed, length, numShards, sendFirst, kind, placement }) => {
-      const original = randomModel(seed, length);
+    fc.asyncProperty(cases, async ({ seed, length, numShards, sendFirst, statistics, kind, placement }) => {
+      const original = randomModel(seed, length, statistics);
       const { graph, division: dividedAlike } = dividers[kind](original.graph, numShards, seed);
       const dense = { ...original, graph };
       const { model, division } =
@@ -98,8 +102,8 @@ test('a shard sees its own features as they are and those of others as they arri
   const backend = await createHeapBackend();
   let crossed = 0;
   await fc.assert(
-    fc.asyncProperty(cases, async ({ seed, length, numShards, sendFirst, kind, placement }) => {
-      const original = randomModel(seed, length);
+    fc.asyncProperty(cases, async ({ seed, length, numShards, sendFirst, statistics, kind, placement }) => {
+      const original = randomModel(seed, length, statistics);
       const divided = dividers[kind](original.graph, numShards, seed);
       const sparse =
         kind === 'sparse'
@@ -107,7 +111,12 @@ test('a shard sees its own features as they are and those of others as they arri
           : { model: { ...original, graph: divided.graph }, division: divided.division };
       const nodes = { send: [scaled(2)], arrive: [scaled(0.75)] };
       // A value that cannot be made part by part has no owners, whatever the division says.
-      const room = new RoomGraph(sparse.model.graph, sparse.division);
+      const expanded = expandStatistics(
+        sparse.model.graph,
+        sparse.division,
+        oneShardEach(sparse.division.numShards),
+      );
+      const room = new RoomGraph(expanded.graph, expanded.division);
       const shardings = new Map(
         [...sparse.division.shardings].filter(([value]) => room.sharding(value) !== undefined),
       );
@@ -118,7 +127,9 @@ test('a shard sees its own features as they are and those of others as they arri
       const model = { ...sparse.model, graph };
       const [input] = model.graph.inputs;
       const x = randomTensor('float32', (input?.shape ?? []).map(Number), seededRandom(seed + 1));
-      const session = await backend.createSession(saveModel(wiredReference(model, division)).bytes);
+      const each = expandStatistics(graph, division, oneShardEach(division.numShards));
+      const reference = wiredReference({ ...model, graph: each.graph }, each.division);
+      const session = await backend.createSession(saveModel(reference).bytes);
       const expected = await runWhole(session, backend, { x });
       await session.release();
       const plan = { model, division, openBatch: false, weights: wholeWeights(model), warmUp: false };

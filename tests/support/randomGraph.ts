@@ -1,17 +1,13 @@
-/** Random small networks with concrete shapes, and random divisions of them: any owner for any index is a valid division. */
-import fc from 'fast-check';
+/** Random small networks with concrete shapes; divisions of them are in randomDivision.ts. */
 import type { Attribute, Graph, Model, Node } from '../../graph/graph.ts';
-import { shapedValues } from '../../graph/nodeView.ts';
 import { randomTensor, seededRandom } from '../../graph/random.ts';
-import { covers, fromIndices, type Ranges, range, union } from '../../graph/ranges.ts';
-import { float32Tensor, float32View, int64Tensor, type Tensor } from '../../graph/tensor.ts';
-import { contractedAlong } from '../../runtime/lower/partials.ts';
-import type { Division, Placement, Sharding } from '../../runtime/lower/program.ts';
+import { float32View, int64Tensor, type Tensor } from '../../graph/tensor.ts';
 
 type Shape = readonly number[];
 
 const ints = (...value: number[]): Attribute => ({ type: 'ints', value });
 const int = (value: number): Attribute => ({ type: 'int', value });
+const float = (value: number): Attribute => ({ type: 'float', value });
 
 /** Grows a graph node by node; every value's shape is known. */
 class GraphWriter {
@@ -181,6 +177,30 @@ const steps: readonly Step[] = [
   channelSlice, channelPad,
 ]; // biome-ignore format: weights by repetition
 
+/** Normalised, or weighted, by results over channels, rows or both. */
+const statistics: Step = (writer, input) => {
+  const shape = writer.shape(input);
+  const [, channels = 1] = shape;
+  const axis = 1 + writer.pick(2);
+  const kind = writer.pick(4);
+  if (kind === 0) {
+    const parameters = [writer.weight([channels], 1), writer.weight([channels], 1)];
+    return writer.node('InstanceNormalization', [input, ...parameters], shape, { epsilon: float(0.01) });
+  }
+  if (kind === 1) return writer.node('Softmax', [input], shape, { axis: int(axis) });
+  if (kind === 2) {
+    const parameters = [writer.weight(shape.slice(axis), 1), writer.weight(shape.slice(axis), 1)];
+    const attributes = { axis: int(axis), epsilon: float(0.01) };
+    return writer.node('LayerNormalization', [input, ...parameters], shape, attributes);
+  }
+  const operators = ['ReduceMean', 'ReduceMax', 'ReduceL1', 'ReduceMin'];
+  const reduced = shape.map((length, i) => (i === axis ? 1 : length));
+  const result = writer.node(operators[writer.pick(operators.length)] ?? 'ReduceMax', [input], reduced, {
+    axes: ints(axis),
+  });
+  return writer.node('Mul', [input, result], shape);
+};
+
 function head(writer: GraphWriter, input: string): string {
   const [n = 1, channels = 1] = writer.shape(input);
   const pooled = writer.node('GlobalAveragePool', [input], [n, channels, 1, 1]);
@@ -191,13 +211,15 @@ function head(writer: GraphWriter, input: string): string {
   return writer.pick(2) === 0 ? logits : writer.node('Softmax', [logits], [n, classes], { axis: int(-1) });
 }
 
-export function randomModel(seed: number, length: number): Model {
+/** `withStatistics`: with operators that take results over channels and rows among the others. */
+export function randomModel(seed: number, length: number, withStatistics = false): Model {
+  const among = withStatistics ? [...steps, statistics, statistics, statistics] : steps;
   const writer = new GraphWriter(seed);
   const shape = [1, 1 + writer.pick(4), 5 + writer.pick(9), 5 + writer.pick(9)];
   writer.shapes.set('x', shape);
   let last = 'x';
   for (let i = 0; i < length; i++) {
-    const step = steps[writer.pick(steps.length)];
+    const step = among[writer.pick(among.length)];
     // A short way back now and then, so that values have several readers.
     const names = [...writer.shapes.keys()];
     const from = writer.pick(4) === 0 ? (names[writer.pick(names.length)] ?? last) : last;
@@ -215,102 +237,3 @@ export function randomModel(seed: number, length: number): Model {
   };
   return { irVersion: 8, opsets: new Map([['', 17]]), producer: 'test', metadata: new Map(), graph };
 }
-
-/** Gives every index of some values an owner at random, along any axis but the batch's. */
-export function randomDivision(graph: Graph, numShards: number, seed: number): Division {
-  const random = seededRandom(seed);
-  const shardings = new Map<string, Sharding>();
-  for (const { outputs } of graph.nodes) {
-    const [name = ''] = outputs;
-    const shape = graph.values.get(name)?.shape ?? [];
-    const axis = 1 + Math.floor(random() * Math.max(1, shape.length - 1));
-    const extent = shape[axis];
-    if (typeof extent !== 'number' || extent < 1 || random() < 0.3) continue;
-    // Mostly runs, as real divisions have them, and now and then a scatter.
-    const scattered = random() < 0.2;
-    const owners = Array.from({ length: extent }, (_, i) =>
-      Math.floor(scattered ? random() * numShards : (i * numShards) / extent),
-    );
-    const parts = Array.from({ length: numShards }, (_, shard) =>
-      fromIndices(owners.flatMap((owner, i) => (owner === shard ? [i] : []))),
-    );
-    shardings.set(name, { axis, parts });
-  }
-  return { numShards, shardings, partials: randomPartials(graph, numShards, random) };
-}
-
-/** Some contractions summed in parts, each input feature by a random shard. */
-function randomPartials(
-  graph: Graph,
-  numShards: number,
-  random: () => number,
-): Division['partials'] & object {
-  const values = shapedValues(graph);
-  const partials = new Map<string, readonly Ranges[]>();
-  for (const node of graph.nodes) {
-    const along = contractedAlong(graph, values, node);
-    if (along === undefined || random() < 0.5) continue;
-    const owners = Array.from({ length: along.features }, () => Math.floor(random() * numShards));
-    const parts = Array.from({ length: numShards }, (_, shard) =>
-      fromIndices(owners.flatMap((owner, i) => (owner === shard ? [i] : []))),
-    );
-    partials.set(node.name, parts);
-  }
-  return partials;
-}
-
-/** Random sets of input features for every contraction, own ones always among them, and the model they amount to. */
-export function randomSupports(
-  model: Model,
-  division: Division,
-  seed: number,
-): { division: Division; model: Model } {
-  const random = seededRandom(seed);
-  const supports = new Map<string, readonly Ranges[]>();
-  const initializers = new Map(model.graph.initializers);
-  for (const { name, opType, inputs, outputs, attributes } of model.graph.nodes) {
-    const [input = '', weight = ''] = inputs;
-    const tensor = initializers.get(weight);
-    const owners = division.shardings.get(outputs[0] ?? '')?.parts;
-    const group = attributes.get('group');
-    const dense = opType === 'Gemm' || (opType === 'Conv' && group?.type === 'int' && group.value === 1);
-    if (!dense || tensor === undefined || owners === undefined) continue;
-    const channels = tensor.dims[1] ?? 0;
-    const own = division.shardings.get(input)?.parts;
-    const chosen = owners.map((_, shard) => {
-      const extra = fromIndices(Array.from({ length: channels }, (_, i) => i).filter(() => random() < 0.4));
-      const support = union(own?.[shard] ?? [], extra);
-      return support.length > 0 ? support : range(0, 1);
-    });
-    supports.set(name, chosen);
-    initializers.set(weight, masked(tensor, owners, chosen));
-  }
-  return {
-    division: { ...division, supports },
-    model: { ...model, graph: { ...model.graph, initializers } },
-  };
-}
-
-/** A weight [outputs, inputs, ...] with zeros wherever the owner of the output does not read the input. */
-function masked(tensor: Tensor, owners: readonly Ranges[], supports: readonly Ranges[]): Tensor {
-  const values = float32View(tensor).slice();
-  const [outputs = 0, inputs = 0, ...kernel] = tensor.dims;
-  const size = kernel.reduce((product, dim) => product * dim, 1);
-  for (let row = 0; row < outputs; row++) {
-    const shard = owners.findIndex((ranges) => covers(ranges, range(row, row + 1)));
-    for (let column = 0; column < inputs; column++) {
-      if (covers(supports[shard] ?? [], range(column, column + 1))) continue;
-      values.fill(0, (row * inputs + column) * size, (row * inputs + column + 1) * size);
-    }
-  }
-  return float32Tensor(tensor.dims, values);
-}
-
-export const placements = (numShards: number): fc.Arbitrary<Placement> =>
-  fc
-    .array(fc.nat(Math.max(0, numShards - 1)), { minLength: numShards, maxLength: numShards })
-    .map((devices) => {
-      const placement: number[][] = Array.from({ length: Math.max(...devices) + 1 }, () => []);
-      for (const [shard, device] of devices.entries()) placement[device]?.push(shard);
-      return placement;
-    });

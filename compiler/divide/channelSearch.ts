@@ -1,0 +1,187 @@
+/**
+ * What can be chosen in a division by channels, the division that choices amount to, and what it costs. Chooses nothing:
+ * that is cheapChannels.ts.
+ */
+import type { Graph, Node } from '../../graph/graph.ts';
+import { shapedValues } from '../../graph/nodeView.ts';
+import { type StatisticsNode, statisticsOf } from '../../graph/ops/statistics/table.ts';
+import { fromIndices, type Ranges } from '../../graph/ranges.ts';
+import { tensorBytes } from '../../graph/tensor.ts';
+import { oneShardEach } from '../../runtime/lower/placements.ts';
+import type { Division, Placement, Sharding } from '../../runtime/lower/program.ts';
+import type { RoomCost } from '../../runtime/predict/simulate.ts';
+import { type Region, type RegionContraction, regionsOf } from './channelRegions.ts';
+import { divideByChannels } from './divideChannels.ts';
+import { divisionMs } from './divisionCost.ts';
+import { type Axes, channelAxes } from './followAxes.ts';
+import { ownersAlong } from './owners.ts';
+import { statisticsShardings } from './statisticsShardings.ts';
+
+/** Multiply-accumulates that shards may do over again, as a share of the model's: weights and work are to be divided. */
+const mostRecomputed = 0.05;
+
+export interface Choices {
+  /** Regions whose values every shard holds whole. */
+  readonly whole: ReadonlySet<Region>;
+  /** Outputs of contractions of which partial sums travel, where their input has owners. */
+  readonly summed: ReadonlySet<string>;
+  /** Outputs of contractions that every shard computes. */
+  readonly recomputed: ReadonlySet<string>;
+  /** Nodes that read all features although they could exchange statistics. */
+  readonly gathered: ReadonlySet<string>;
+}
+
+export const noChoices: Choices = {
+  whole: new Set(),
+  summed: new Set(),
+  recomputed: new Set(),
+  gathered: new Set(),
+};
+
+export class ChannelSearch {
+  readonly regions: readonly Region[];
+  readonly plain: Division;
+  readonly placement: Placement;
+  readonly statistics: readonly StatisticsNode[];
+  readonly #graph: Graph;
+  readonly #axes: Axes;
+  readonly #cost: RoomCost;
+  readonly #contractions: readonly RegionContraction[];
+  readonly #macs: number;
+  /** Contractions that read a value's features. */
+  readonly #readers = new Map<string, RegionContraction[]>();
+
+  /** `statistics`: whether operators may exchange them. */
+  constructor(graph: Graph, numShards: number, cost: RoomCost, openBatch: boolean, statistics: boolean) {
+    this.#graph = graph;
+    this.#cost = cost;
+    this.#axes = channelAxes(graph, openBatch, statistics);
+    this.plain = divideByChannels(graph, numShards, openBatch, statistics);
+    const values = shapedValues(graph);
+    this.statistics = statistics
+      ? graph.nodes.flatMap((node) => statisticsOf(graph, values, node) ?? [])
+      : [];
+    this.regions = regionsOf(graph, this.#axes);
+    this.placement = oneShardEach(numShards);
+    this.#contractions = this.regions.flatMap(({ contractions }) => contractions);
+    const inner = this.regions.reduce((sum, { innerMacs }) => sum + innerMacs, 0);
+    this.#macs = this.#contractions.reduce((sum, { macs }) => sum + macs, inner);
+    for (const contraction of this.#contractions) {
+      for (const source of contraction.sources) {
+        this.#readers.set(source, [...(this.#readers.get(source) ?? []), contraction]);
+      }
+    }
+  }
+
+  division({ whole, summed, recomputed, gathered }: Choices): Division {
+    const shardings = new Map(this.plain.shardings);
+    const partials = new Map<string, readonly Ranges[]>();
+    const contractions = this.regions.flatMap((region) =>
+      region.contractions.map((one) => [region, one] as const),
+    );
+    for (const region of whole) {
+      const gathered = new Set(region.contractions.map(({ output }) => output));
+      for (const value of region.values) if (!gathered.has(value)) shardings.delete(value);
+    }
+    for (const output of recomputed) shardings.delete(output);
+    for (const { node, statistics } of this.statistics) {
+      if (gathered.has(node.name) && statistics.pointwise) shardings.delete(node.outputs[0] ?? '');
+    }
+    const owners = ownersAlong(this.#graph, this.#axes.values, shardings);
+    for (const [region, contraction] of contractions) {
+      if (!summed.has(contraction.output)) continue;
+      const parts = this.#parts(contraction, owners);
+      if (parts === undefined) continue;
+      partials.set(contraction.node.name, parts);
+      if (whole.has(region)) shardings.delete(contraction.output);
+    }
+    const { numShards } = this.plain;
+    const statistics =
+      this.statistics.length === 0
+        ? new Map<string, Sharding>()
+        : statisticsShardings(this.#graph, shardings, numShards, gathered);
+    return {
+      numShards,
+      shardings,
+      ...(partials.size === 0 ? {} : { partials }),
+      ...(statistics.size === 0 ? {} : { statistics }),
+    };
+  }
+
+  /** The features that each shard sums; undefined where they have no owners. */
+  #parts(
+    { input, inputAxis }: RegionContraction,
+    ownersOf: ReturnType<typeof ownersAlong>,
+  ): readonly Ranges[] | undefined {
+    const owners = ownersOf(input, inputAxis);
+    const { numShards } = this.plain;
+    if (owners.some((owner) => typeof owner !== 'number')) return undefined;
+    return Array.from({ length: numShards }, (_, shard) =>
+      fromIndices(owners.flatMap((owner, index) => (owner === shard ? [index] : []))),
+    );
+  }
+
+  exchanges({ name }: Node, choices: Choices): boolean {
+    return this.division(choices).statistics?.has(name) === true;
+  }
+
+  /** Infinite where too much would be computed everywhere. */
+  ms(choices: Choices): number {
+    const again = this.#recomputedMacs(choices) * (this.plain.numShards - 1);
+    if (again > mostRecomputed * this.#macs) return Number.POSITIVE_INFINITY;
+    return divisionMs(this.#graph, this.division(choices), this.placement, this.#cost);
+  }
+
+  #recomputedMacs({ whole, recomputed }: Choices): number {
+    const inner = [...whole].reduce((sum, region) => sum + region.innerMacs, 0);
+    return this.#contractions
+      .filter(({ output }) => recomputed.has(output))
+      .reduce((sum, { macs }) => sum + macs, inner);
+  }
+
+  #bytes(value: string): number {
+    const { dataType, shape } = this.#axes.values.get(value) ?? { dataType: 'float32', shape: [] };
+    return tensorBytes({ dataType, dims: shape });
+  }
+
+  /** Whether only float sums can be told from their parts. */
+  canSum({ output }: RegionContraction): boolean {
+    return this.#axes.values.get(output)?.dataType === 'float32';
+  }
+
+  /** Bytes that a round is worth on this link. */
+  get #roundBytes(): number {
+    const { messageMs, roundTripMs, bytesPerMs } = this.#cost.link;
+    return (messageMs + roundTripMs / 2 + (this.#cost.devices[0]?.stageMs ?? 0)) * bytesPerMs;
+  }
+
+  /** Bytes that would no longer travel between two shards if these contractions were summed. */
+  #spared(contractions: readonly RegionContraction[]): number {
+    const sources = new Set(contractions.flatMap((contraction) => contraction.sources));
+    const all = (source: string) =>
+      (this.#readers.get(source) ?? []).every((reader) => contractions.includes(reader));
+    return [...sources].filter(all).reduce((sum, source) => sum + this.#bytes(source), 0);
+  }
+
+  /** Whether holding a region whole could pay, at the very best. */
+  mayHoldWhole({ values, contractions, readWhole }: Region): boolean {
+    const read = values.filter((value) => readWhole || this.#readers.has(value));
+    const { numShards } = this.plain;
+    const sums = contractions.reduce((sum, { output }) => sum + numShards * this.#bytes(output), 0);
+    const features = read.reduce((sum, value) => sum + this.#bytes(value), 0);
+    const rounds = contractions.length + 1;
+    return read.length > 0 && sums - features - this.#spared(contractions) < rounds * this.#roundBytes;
+  }
+
+  mayRecompute({ contractions }: Region): boolean {
+    const macs = contractions.reduce((sum, contraction) => sum + contraction.macs, 0);
+    const ms = macs / (this.#cost.devices[0]?.macsPerMs ?? 1);
+    return (
+      contractions.length > 0 && ms * this.#cost.link.bytesPerMs < contractions.length * this.#roundBytes
+    );
+  }
+
+  maySum(contraction: RegionContraction): boolean {
+    return this.canSum(contraction) && this.#bytes(contraction.output) < this.#spared([contraction]);
+  }
+}
