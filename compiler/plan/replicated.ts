@@ -4,6 +4,7 @@ import { shapedValues, viewNode } from '../../graph/nodeView.ts';
 import { replicatedOperators } from '../../graph/ops/replicated.ts';
 import type { NodeView, OpRule } from '../../graph/ops/rule.ts';
 import { ruleOf } from '../../graph/ops/rules.ts';
+import { statisticsTable } from '../../graph/ops/statistics/table.ts';
 import type { PlanReport } from '../../protocol/plan.ts';
 import type { Division } from '../../runtime/lower/program.ts';
 
@@ -33,6 +34,8 @@ function ruledReason(view: NodeView, rule: OpRule): string {
   return no === undefined ? 'nothing that it reads is divided' : no.slice('no: '.length);
 }
 
+const gatherReason = 'to gather what it reads costs less than to exchange its statistics';
+
 export function describeReplicated({
   graph,
   division,
@@ -49,7 +52,9 @@ export function describeReplicated({
       division.wires?.has(output) === true;
     if (rule?.kind === 'structural' || divided) return [];
     const view = viewNode(graph, values, node);
-    const why = rule === undefined ? unruledReason(node) : ruledReason(view, rule);
+    const gathers = statisticsTable.has(node.opType) && division.shardings.has(node.inputs[0] ?? '');
+    const ruled = gathers ? () => gatherReason : ruledReason;
+    const why = rule === undefined ? unruledReason(node) : ruled(view, rule);
     const reason = heldWhole.has(output) ? 'to compute it everywhere costs less than to exchange it' : why;
     return [{ node: node.name, opType: node.opType, macs: rule?.macs?.(view) ?? 0, reason }];
   });

@@ -9,11 +9,21 @@ export function softmaxAxis(view: NodeView): readonly number[] {
   return [positiveAxis(intAttribute(view.node, 'axis', -1), view.outputShape.length)];
 }
 
-/** Softmax, LogSoftmax and Hardmax (opset 13): normalised along `axis`. */
+/** Softmax and LogSoftmax (opset 13): normalised along `axis`. */
 export const softmax: OpRule = alongOtherAxes(
   {
     channels: 'the same channels; normalised along them: largest elements and sums are exchanged',
     rows: 'the same rows; likewise where normalised along them',
+    others: 'the same indices, except along `axis`',
+  },
+  softmaxAxis,
+);
+
+/** Hardmax (opset 13): one where `axis` has its first largest element. */
+export const hardmax: OpRule = alongOtherAxes(
+  {
+    channels: 'the same channels, unless they are compared',
+    rows: 'the same rows, unless they are compared',
     others: 'the same indices, except along `axis`',
   },
   softmaxAxis,

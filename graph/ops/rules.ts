@@ -20,7 +20,7 @@ import {
 import { pad } from './pad.ts';
 import { globalPool, pool } from './pool.ts';
 import { quantizeLinear } from './quantize.ts';
-import { argReduce, cumSum, reduce, softmax, trilu } from './reduce.ts';
+import { argReduce, cumSum, hardmax, reduce, softmax, trilu } from './reduce.ts';
 import { expand, tile } from './repeat.ts';
 import { reshape } from './reshape.ts';
 import { resize } from './resize.ts';
@@ -78,7 +78,7 @@ export const operatorRules: ReadonlyMap<string, OpRule> = new Map<string, OpRule
   ['GatherND', gatherNd],
   ['Gemm', gemm],
   ['GridSample', gridSample],
-  ['Hardmax', softmax],
+  ['Hardmax', hardmax],
   ['InstanceNormalization', instanceNormalization],
   ['LRN', lrn],
   ['LayerNormalization', layerNormalization],
