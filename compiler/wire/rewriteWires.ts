@@ -13,19 +13,12 @@ import type { WireNode, WireNodes } from './wireNodes.ts';
 
 /**
  * `wires`: value -> what it travels as; only values with owners. Partial sums are given up: whose features a device sums
- * would decide what they are read as, and every placement must compute the same. Statistics are taken of owned values
- * alone, which every shard reads as they are.
+ * would decide what they are read as, and every placement must compute the same.
  */
 export function rewriteWires(
-  { graph, division: given }: DividedGraph,
+  { graph, division: { partials: _, ...division } }: DividedGraph,
   wires: ReadonlyMap<string, WireNodes>,
 ): DividedGraph {
-  const { partials: _, statistics = new Map<string, Sharding>(), ...rest } = given;
-  const owned = graph.nodes.flatMap(({ name, inputs }): [string, Sharding][] => {
-    const sharding = statistics.get(name);
-    return sharding !== undefined && rest.shardings.has(inputs[0] ?? '') ? [[name, sharding]] : [];
-  });
-  const division: Division = owned.length === 0 ? rest : { ...rest, statistics: new Map(owned) };
   const crossing = crossingReads(graph, division);
   const rewriter = new Rewriter(graph, division);
   for (const node of graph.nodes) {

@@ -9,6 +9,7 @@ import { type StatisticsNode, statisticsOf } from '../../graph/ops/statistics/ta
 import { type Ranges, range, toIndices } from '../../graph/ranges.ts';
 import { int64Tensor, type Tensor } from '../../graph/tensor.ts';
 import { type Summand, summandsOf } from './partials.ts';
+import { oneShardEach } from './placements.ts';
 import type { Division, Placement, Sharding } from './program.ts';
 
 export interface ExpandedStatistics {
@@ -71,12 +72,15 @@ export function expandStatistics(graph: Graph, division: Division, placement: Pl
   const initializers = new Map(graph.initializers);
   const shardings = new Map(division.shardings);
   const constants = new Set<string>();
+  // What shards see each in their own way is summed by shards, so that every placement computes the same.
+  const wired = (division.wires?.size ?? 0) > 0;
+  const holders = wired ? oneShardEach(division.numShards) : placement;
   const outputs = new Set(graph.outputs.map(({ name }) => name));
   const nodes = graph.nodes.flatMap((node): readonly Node[] => {
     const sharding = given.get(node.name);
     const found = sharding === undefined ? undefined : statisticsOf(graph, known, node);
     if (found === undefined || sharding === undefined || !found.axes.includes(sharding.axis)) return [node];
-    const summands = summandsOf(sharding.parts, placement);
+    const summands = summandsOf(sharding.parts, holders);
     // Where everything lies on one device, it makes the result as the graph says.
     if (summands.length < 2) return [node];
     const writer = new Writer(node.outputs[0] ?? '');
