@@ -30,8 +30,32 @@ export function normalise(ranges: Ranges): Ranges {
   return result;
 }
 
+/** Often asked for by the search for a division, mostly of sets of one range: merged, not sorted. */
 export function union(...sets: readonly Ranges[]): Ranges {
-  return normalise(sets.flat());
+  return sets.reduce(merge, noRanges);
+}
+
+function merge(a: Ranges, b: Ranges): Ranges {
+  if (a.length === 0 || a === b) return b;
+  if (b.length === 0) return a;
+  const result: Range[] = [];
+  let i = 0;
+  let j = 0;
+  let open: Range | undefined;
+  for (let x = a[i], y = b[j]; x !== undefined || y !== undefined; x = a[i], y = b[j]) {
+    const next = y === undefined || (x !== undefined && x[0] <= y[0]) ? x : y;
+    if (next === x) i++;
+    else j++;
+    if (next === undefined) continue;
+    if (open !== undefined && next[0] <= open[1]) {
+      if (next[1] > open[1]) open = [open[0], next[1]];
+      continue;
+    }
+    if (open !== undefined) result.push(open);
+    open = next;
+  }
+  if (open !== undefined) result.push(open);
+  return result;
 }
 
 export function intersect(a: Ranges, b: Ranges): Ranges {

@@ -3,7 +3,7 @@
  * shards; compiles dense and sparse plans. The same command goes on where it was interrupted. About two hours for the
  * dense network and half an hour for each number of shards on two idle cores with the native runtime.
  *
- *   npx tsx examples/cifar10/train.ts [--network residual|transformer] [--out DIR] [--steps 6000] [--thin 2500]
+ *   npx tsx examples/cifar10/train.ts [--network residual|transformer] [--out DIR] [--steps 6000] [--thin 1500]
  *     [--data cifar10|FOLDER] [--shards 2,4] [--batch 128] [--threads 2] [--backend auto|native|wasm] [--seed 1]
  */
 import { existsSync } from 'node:fs';

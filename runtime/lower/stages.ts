@@ -41,22 +41,32 @@ export function stagesOf(device: DeviceNodes, readsOf: (node: Node) => readonly 
     group.push(node);
     groups.set(order, group);
   }
+  const readIn = readingGroups(groups, readsOf);
   const sorted = [...groups].sort(([a], [b]) => a - b);
-  return sorted.map(([order, nodes]) => stageOf(device, nodes, order, readsOf));
+  return sorted.map(([order, nodes]) => {
+    const made = new Set(nodes.flatMap(({ outputs }) => outputs));
+    const inputs = new Set(nodes.flatMap(readsOf).filter((name) => !made.has(name)));
+    const leaves = (name: string) => {
+      const reader = readIn.get(name);
+      const readElsewhere = reader !== undefined && reader !== order;
+      return name !== '' && (readElsewhere || device.wanted.has(name));
+    };
+    const outputs = [...made].filter(leaves);
+    return { level: order >> 1, sends: order % 2 === 0, nodes, inputs: [...inputs], outputs };
+  });
 }
 
-function stageOf(
-  device: DeviceNodes,
-  nodes: readonly Node[],
-  order: number,
+/** The only group in which a name is read, or `several`. */
+function readingGroups(
+  groups: ReadonlyMap<number, readonly Node[]>,
   readsOf: (node: Node) => readonly string[],
-): Stage {
-  const made = new Set(nodes.flatMap(({ outputs }) => outputs));
-  const within = new Set(nodes);
-  const readElsewhere = new Set(device.nodes.filter((node) => !within.has(node)).flatMap(readsOf));
-  const inputs = new Set(nodes.flatMap(readsOf).filter((name) => !made.has(name)));
-  const outputs = [...made].filter(
-    (name) => name !== '' && (readElsewhere.has(name) || device.wanted.has(name)),
-  );
-  return { level: order >> 1, sends: order % 2 === 0, nodes, inputs: [...inputs], outputs };
+): ReadonlyMap<string, number | 'several'> {
+  const readIn = new Map<string, number | 'several'>();
+  for (const [order, nodes] of groups) {
+    for (const name of nodes.flatMap(readsOf)) {
+      const before = readIn.get(name);
+      if (before !== order) readIn.set(name, before === undefined ? order : 'several');
+    }
+  }
+  return readIn;
 }
