@@ -88,6 +88,16 @@ describe.each(['channels', 'rows'])('a plan by %s', (axis) => {
     }
   });
 
+  it('says what one device, either axis and the best of them would take, and which it is', async () => {
+    const { text } = await compiled(axis);
+    for (const name of ['one device', 'channels', 'rows', 'auto']) {
+      const taken = name === axis ? ' taken' : '';
+      expect(line(text.slice(text.indexOf('Predicted time')), `${name} `)).toMatch(
+        new RegExp(`^${name} \\d+\\.\\d ms${taken}$`),
+      );
+    }
+  });
+
   it('says what is not divided, what it costs and why', async () => {
     const { text, file } = await compiled(axis);
     expect(text).toMatch(

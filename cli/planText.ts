@@ -107,12 +107,13 @@ function predictions({ predictedMs, metadata }: PlanFile): string[] {
     channels: 'channels',
     rows: 'rows',
     exact: 'best of the exact ones',
-    auto: 'taken',
+    auto: 'auto',
   };
+  const taken = (name: string) => (name === metadata['axis'] ? 'taken' : '');
   return [
     '',
     'Predicted time of a run:',
-    formatTable(entries.map(([name, ms]) => [names[name] ?? name, `${ms.toFixed(1)} ms`])),
+    formatTable(entries.map(([name, ms]) => [names[name] ?? name, `${ms.toFixed(1)} ms`, taken(name)])),
     metadata['division'] ?? '',
   ];
 }

@@ -65,6 +65,8 @@ export interface CompileOptions {
   readonly wire?: WireOptions;
   /** Names of what the model's scores stand for, in their order. */
   readonly classes?: readonly string[];
+  /** Predicts what other divisions would take, beside the one that is asked for; `auto` has compared them anyway. */
+  readonly compare?: boolean;
   /** Runs the model once, for shapes and constants. */
   readonly backend: Backend;
   readonly onStep?: (step: CompileStep) => void;
@@ -203,6 +205,12 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     }),
   };
   const { classes } = options;
+  const { cost, sums } = divideOptions;
+  const compared =
+    predictedMs ??
+    (options.compare === true
+      ? chooseDivision(pictured.graph, numShards, cost, batchOpen, sums).predictedMs
+      : undefined);
   onStep('emit');
   const radius = receptiveRadius(pictured.graph);
   return emitPlan({
@@ -215,7 +223,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
     maxBatch: batchOpen ? openMaxBatch : 1,
     ...(measured ?? given),
     ...(classes === undefined ? {} : { classes }),
-    predictedMs: planCosts(pictured.graph, onePerDevice, axis, divideOptions.cost, predictedMs),
+    predictedMs: planCosts(pictured.graph, onePerDevice, axis, divideOptions.cost, compared),
     metadata: {
       axis: options.latency === undefined ? axis : 'auto',
       wire: wireType,

@@ -115,6 +115,7 @@ export const compile: Command = {
       ...(values.classes === undefined ? {} : { classes: await parseClasses(values.classes) }),
       external: siblingReader(path),
       ...exchange({ onProgress: (step, done, total) => progress.update(done, total, step) }),
+      compare: true,
       // Calibration is many inferences; without it WASM starts sooner.
       backend: await chooseBackend(values.calibrate === undefined ? 'wasm' : values.backend),
       onStep: (step) => progress.update(steps.indexOf(step) + 1, steps.length, step),

@@ -182,7 +182,8 @@ export function chooseDivision(
     .reduce((best, next) => (isBetter(next, best) ? next : best));
   const throughout: Change = { ...rows, nodes: graph.nodes.length, first: 'rows', rest: 'none' };
   // Strips may be slower than something else only until what is sent is made first.
-  const chosen = [change, throughout]
+  const byRows = change.first === 'rows' && change.nodes === throughout.nodes;
+  const chosen = (byRows ? [throughout] : [change, throughout])
     .map((start) => search.refine(start))
     .reduce((best, next) => (isBetter(next, best, worthwhile) ? next : best));
   const fits = memoryShare(alone, cost.memoryBytes) <= 1;

@@ -5,7 +5,7 @@
 import type { Node } from '../../graph/graph.ts';
 import { elementCount, tensorBytes } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
-import type { Program, RoomProgram, Stage } from '../lower/program.ts';
+import type { Program, Result, RoomProgram, Stage, Transfer } from '../lower/program.ts';
 import type { DeviceCost, LinkCost } from './costModel.ts';
 
 export interface RoomCost {
@@ -66,8 +66,21 @@ interface Player {
   /** Local name -> when it is there. */
   readonly ready: Map<string, number>;
   readonly pending: Set<Stage>;
+  /** By the local name that leaves. */
+  readonly sends: ReadonlyMap<string, readonly Transfer[]>;
+  readonly results: ReadonlyMap<string, readonly Result[]>;
   now: number;
   computeMs: number;
+}
+
+function byName<T>(all: readonly T[], nameOf: (one: T) => string): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const one of all) {
+    const group = groups.get(nameOf(one));
+    if (group === undefined) groups.set(nameOf(one), [one]);
+    else group.push(one);
+  }
+  return groups;
 }
 
 /** When a stage could start: as soon as its inputs are there; undefined while one is not known yet. */
@@ -107,7 +120,16 @@ class Play {
     this.players = room.programs.map((program, device): Player => {
       const own = cost.devices[device] ?? cost.devices[0];
       if (own === undefined) throw new RangeError('A room has at least one device.');
-      return { program, cost: own, ready: new Map(), pending: new Set(program.stages), now: 0, computeMs: 0 };
+      return {
+        program,
+        cost: own,
+        ready: new Map(),
+        pending: new Set(program.stages),
+        sends: byName(program.sends, ({ sourceName }) => sourceName),
+        results: byName(program.results, ({ name }) => name),
+        now: 0,
+        computeMs: 0,
+      };
     });
     for (const player of this.players) {
       for (const feed of player.program.feeds) {
@@ -139,15 +161,14 @@ class Play {
   }
 
   #known(player: Player, name: string, ms: number): void {
-    const { program, ready } = player;
+    const { program, ready, sends, results } = player;
     ready.set(name, ms);
-    for (const { sourceName, targetName, to, ...tensor } of program.sends) {
+    for (const { targetName, to, ...tensor } of sends.get(name) ?? []) {
       const receiver = this.players[to];
-      if (sourceName !== name || receiver === undefined) continue;
+      if (receiver === undefined) continue;
       this.#known(receiver, targetName, this.links.carry(program.device, to, tensorBytes(tensor), ms));
     }
-    for (const result of program.results) {
-      if (result.name !== name) continue;
+    for (const result of results.get(name) ?? []) {
       this.totalMs = Math.max(
         this.totalMs,
         this.links.carry(program.device, this.#host, tensorBytes(result), ms),
