@@ -24,6 +24,28 @@ interface TrainingFigures {
   readonly loss?: number;
 }
 
+interface StepResult {
+  readonly date: string;
+  readonly backend: string;
+  readonly threads: number;
+  readonly batch: number;
+  readonly stepBest: number;
+}
+
+/** Seconds that PyTorch 1.13 took for the same step on the same two cores. */
+const pytorchSeconds = 0.26;
+
+function stepLines(): string[] {
+  const step = readResult<StepResult>('training-step.json');
+  if (step === undefined) return [];
+  const { stepBest, threads, batch, backend, date } = step;
+  const seconds = stepBest / 1000;
+  return [
+    `One step of ${batch} pictures of resnet20 with its teacher takes ${seconds.toFixed(2)} s on ${threads} threads of onnxruntime-${backend} (\`bench/trainingStep.ts\`, the best of 10 of each part, ${date.slice(0, 10)}): ${(seconds / pytorchSeconds).toFixed(2)}x of what PyTorch 1.13 took there.`,
+    '',
+  ];
+}
+
 type Measured = Readonly<Record<string, number>>;
 
 /** The task's own figure where there is one, else what training measures. */
@@ -71,5 +93,6 @@ export function trainingSection(): string[] {
       rows,
     ),
     '',
+    ...stepLines(),
   ];
 }
