@@ -5,7 +5,7 @@
 import type { Graph, Node } from '../../graph/graph.ts';
 import { shapedValues } from '../../graph/nodeView.ts';
 import { type StatisticsNode, statisticsOf } from '../../graph/ops/statistics/table.ts';
-import { fromIndices, type Ranges } from '../../graph/ranges.ts';
+import type { Ranges } from '../../graph/ranges.ts';
 import { tensorBytes } from '../../graph/tensor.ts';
 import { oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Division, Placement, Sharding } from '../../runtime/lower/program.ts';
@@ -14,7 +14,7 @@ import { type Region, type RegionContraction, regionsOf } from './channelRegions
 import { divideByChannels } from './divideChannels.ts';
 import { divisionMs } from './divisionCost.ts';
 import { type Axes, channelAxes } from './followAxes.ts';
-import { ownersAlong } from './owners.ts';
+import { ownersAlong, partsByOwner } from './owners.ts';
 import { statisticsShardings } from './statisticsShardings.ts';
 
 /** Multiply-accumulates that shards may do over again, as a share of the model's: weights and work are to be divided. */
@@ -113,12 +113,7 @@ export class ChannelSearch {
     { input, inputAxis }: RegionContraction,
     ownersOf: ReturnType<typeof ownersAlong>,
   ): readonly Ranges[] | undefined {
-    const owners = ownersOf(input, inputAxis);
-    const { numShards } = this.plain;
-    if (owners.some((owner) => typeof owner !== 'number')) return undefined;
-    return Array.from({ length: numShards }, (_, shard) =>
-      fromIndices(owners.flatMap((owner, index) => (owner === shard ? [index] : []))),
-    );
+    return partsByOwner(ownersOf(input, inputAxis), this.plain.numShards);
   }
 
   exchanges({ name }: Node, choices: Choices): boolean {

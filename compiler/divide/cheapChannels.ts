@@ -17,7 +17,7 @@ function without(all: ReadonlySet<string>, some: readonly string[]): ReadonlySet
   return new Set([...all].filter((one) => !some.includes(one)));
 }
 
-/** Tries each region, then each node with statistics, then each contraction once, in the order of the graph. */
+/** Tries each region, then each contraction, then each node with statistics once, in the order of the graph. */
 function improved(search: ChannelSearch): Choices {
   let best = noChoices;
   let least = search.ms(best);
@@ -43,13 +43,13 @@ function improved(search: ChannelSearch): Choices {
       });
     }
   }
-  for (const { node } of search.statistics) {
-    if (search.exchanges(node, best)) attempt({ ...best, gathered: new Set([...best.gathered, node.name]) });
-  }
   for (const contraction of search.regions.flatMap(({ contractions }) => contractions)) {
     const { output } = contraction;
     if (best.summed.has(output) || best.recomputed.has(output) || !search.maySum(contraction)) continue;
     attempt({ ...best, summed: new Set([...best.summed, output]) });
+  }
+  for (const { node } of search.statistics) {
+    if (search.exchanges(node, best)) attempt({ ...best, gathered: new Set([...best.gathered, node.name]) });
   }
   return best;
 }

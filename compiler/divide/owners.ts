@@ -2,11 +2,28 @@
 import type { Graph } from '../../graph/graph.ts';
 import { type ShapedValue, viewNode } from '../../graph/nodeView.ts';
 import { ruleOf } from '../../graph/ops/rules.ts';
-import { range, toIndices } from '../../graph/ranges.ts';
+import { fromIndices, type Ranges, range, toIndices } from '../../graph/ranges.ts';
 import type { Sharding } from '../../runtime/lower/program.ts';
 
 /** For each index along an axis: its owner, `anyone` where every shard makes it itself, `several` where it is in pieces. */
 export type Owners = readonly (number | 'anyone' | 'several')[];
+
+/** The longest block, a divisor of `longest`, that needs no more than its first index does. */
+function largestBlock(longest: number, needsOf: (end: number) => string): number {
+  const one = needsOf(1);
+  for (let parts = 1; parts < longest; parts++) {
+    if (longest % parts === 0 && needsOf(longest / parts) === one) return longest / parts;
+  }
+  return 1;
+}
+
+/** Shard -> the indices it owns; undefined unless each has one owner. */
+export function partsByOwner(owners: Owners, numShards: number): readonly Ranges[] | undefined {
+  if (owners.some((owner) => typeof owner !== 'number')) return undefined;
+  return Array.from({ length: numShards }, (_, shard) =>
+    fromIndices(owners.flatMap((owner, index) => (owner === shard ? [index] : []))),
+  );
+}
 
 export function ownersAlong(
   graph: Graph,
@@ -56,7 +73,9 @@ export function ownersAlong(
         typeof need === 'object' ? length / (values.get(node.inputs[i] ?? '')?.shape[need.axis] ?? 1) : 1;
       return Number.isInteger(block) ? [block] : [];
     });
-    const block = Math.max(1, ...blocks);
+    const block = largestBlock(Math.max(1, ...blocks), (end) =>
+      JSON.stringify(rule.needs(view, { axis, ranges: range(0, end) })),
+    );
     return Array.from({ length: length / block }, (_, i) => i * block).flatMap((start) =>
       Array<Owners[number]>(block).fill(ownerOf(start, start + block)),
     );

@@ -2,9 +2,8 @@
 import type { Graph } from '../../graph/graph.ts';
 import { shapedValues } from '../../graph/nodeView.ts';
 import { type StatisticsNode, statisticsOf } from '../../graph/ops/statistics/table.ts';
-import { fromIndices } from '../../graph/ranges.ts';
 import type { Sharding } from '../../runtime/lower/program.ts';
-import { ownersAlong } from './owners.ts';
+import { ownersAlong, partsByOwner } from './owners.ts';
 
 /** How a node's first input is divided along an axis over which the node takes its results; undefined where it is not. */
 function inputSharding(
@@ -14,11 +13,8 @@ function inputSharding(
 ): Sharding | undefined {
   for (const axis of axes) {
     const owners = ownersOf(node.inputs[0] ?? '', axis);
-    if (owners.length < 2 || owners.some((owner) => typeof owner !== 'number')) continue;
-    const parts = Array.from({ length: numShards }, (_, shard) =>
-      fromIndices(owners.flatMap((owner, index) => (owner === shard ? [index] : []))),
-    );
-    return { axis, parts };
+    const parts = owners.length < 2 ? undefined : partsByOwner(owners, numShards);
+    if (parts !== undefined) return { axis, parts };
   }
   return undefined;
 }

@@ -9,6 +9,7 @@ import { isBatchOpen } from './batchOpen.ts';
 import { constantNodesToInitializers } from './constantNodes.ts';
 import { fixInputShapes } from './fixInputShapes.ts';
 import { foldBatchNormalization } from './foldBatchNormalization.ts';
+import { fuseLayerNormalization } from './fuseLayerNormalization.ts';
 import { inlineIfs } from './inlineIfs.ts';
 import { liftOpset } from './liftOpset.ts';
 import { measureValues, measureWhatIsNew } from './measureValues.ts';
@@ -46,6 +47,7 @@ const passes: readonly Pass[] = [
   liftOpset,
   splitsToSlices,
   removeIdentities,
+  fuseLayerNormalization,
   foldBatchNormalization,
   removeUnused,
   measureWhatIsNew,
