@@ -74,7 +74,7 @@ export class ChannelSearch {
   }
 
   division({ whole, summed, recomputed, gathered }: Choices): Division {
-    const shardings = new Map(this.plain.shardings);
+    let shardings = new Map(this.plain.shardings);
     const partials = new Map<string, readonly Ranges[]>();
     const contractions = this.regions.flatMap((region) =>
       region.contractions.map((one) => [region, one] as const),
@@ -84,9 +84,13 @@ export class ChannelSearch {
       for (const value of region.values) if (!gathered.has(value)) shardings.delete(value);
     }
     for (const output of recomputed) shardings.delete(output);
-    for (const { node, statistics } of this.statistics) {
-      if (gathered.has(node.name) && statistics.pointwise) shardings.delete(node.outputs[0] ?? '');
-    }
+    const { numShards } = this.plain;
+    const exchanging =
+      this.statistics.length === 0
+        ? undefined
+        : statisticsShardings(this.#graph, shardings, numShards, gathered);
+    const statistics = exchanging?.statistics ?? new Map<string, Sharding>();
+    if (exchanging !== undefined) shardings = new Map(exchanging.shardings);
     const owners = ownersAlong(this.#graph, this.#axes.values, shardings);
     for (const [region, contraction] of contractions) {
       if (!summed.has(contraction.output)) continue;
@@ -95,11 +99,6 @@ export class ChannelSearch {
       partials.set(contraction.node.name, parts);
       if (whole.has(region)) shardings.delete(contraction.output);
     }
-    const { numShards } = this.plain;
-    const statistics =
-      this.statistics.length === 0
-        ? new Map<string, Sharding>()
-        : statisticsShardings(this.#graph, shardings, numShards, gathered);
     return {
       numShards,
       shardings,

@@ -17,41 +17,70 @@ function without(all: ReadonlySet<string>, some: readonly string[]): ReadonlySet
   return new Set([...all].filter((one) => !some.includes(one)));
 }
 
-/** Tries each region, then each contraction, then each node with statistics once, in the order of the graph. */
+/** Choices that are tried one after the other, each kept where it saves something. */
+class Attempts {
+  best = noChoices;
+  readonly #search: ChannelSearch;
+  #least: number;
+
+  constructor(search: ChannelSearch) {
+    this.#search = search;
+    this.#least = search.ms(noChoices);
+  }
+
+  #attempt(choices: Choices): void {
+    const ms = this.#search.ms(choices);
+    if (ms >= this.#least * worthwhile) return;
+    this.best = choices;
+    this.#least = ms;
+  }
+
+  regions(): void {
+    for (const region of this.#search.regions) {
+      const outputs = region.contractions.map(({ output }) => output);
+      const whole = new Set([...this.best.whole, region]);
+      const before = this.best;
+      const summable = region.contractions.every((one) => this.#search.canSum(one));
+      if (summable && this.#search.mayHoldWhole(region)) {
+        this.#attempt({ ...before, whole, summed: new Set([...before.summed, ...outputs]) });
+      }
+      if (this.#search.mayRecompute(region)) {
+        this.#attempt({
+          ...before,
+          whole,
+          summed: without(before.summed, outputs),
+          recomputed: new Set([...before.recomputed, ...outputs]),
+        });
+      }
+    }
+  }
+
+  contractions(): void {
+    for (const contraction of this.#search.regions.flatMap(({ contractions }) => contractions)) {
+      const { output } = contraction;
+      const { summed, recomputed } = this.best;
+      if (summed.has(output) || recomputed.has(output) || !this.#search.maySum(contraction)) continue;
+      this.#attempt({ ...this.best, summed: new Set([...summed, output]) });
+    }
+  }
+
+  statistics(): void {
+    for (const { node } of this.#search.statistics) {
+      if (!this.#search.exchanges(node, this.best)) continue;
+      this.#attempt({ ...this.best, gathered: new Set([...this.best.gathered, node.name]) });
+    }
+  }
+}
+
+/** Each region, contraction and node with statistics once, in the order of the graph. */
 function improved(search: ChannelSearch): Choices {
-  let best = noChoices;
-  let least = search.ms(best);
-  const attempt = (choices: Choices) => {
-    const ms = search.ms(choices);
-    if (ms >= least * worthwhile) return;
-    best = choices;
-    least = ms;
-  };
-  for (const region of search.regions) {
-    const outputs = region.contractions.map(({ output }) => output);
-    const whole = new Set([...best.whole, region]);
-    const [before, summable] = [best, region.contractions.every((one) => search.canSum(one))];
-    if (summable && search.mayHoldWhole(region)) {
-      attempt({ ...before, whole, summed: new Set([...before.summed, ...outputs]) });
-    }
-    if (search.mayRecompute(region)) {
-      attempt({
-        ...before,
-        whole,
-        summed: without(before.summed, outputs),
-        recomputed: new Set([...before.recomputed, ...outputs]),
-      });
-    }
-  }
-  for (const contraction of search.regions.flatMap(({ contractions }) => contractions)) {
-    const { output } = contraction;
-    if (best.summed.has(output) || best.recomputed.has(output) || !search.maySum(contraction)) continue;
-    attempt({ ...best, summed: new Set([...best.summed, output]) });
-  }
-  for (const { node } of search.statistics) {
-    if (search.exchanges(node, best)) attempt({ ...best, gathered: new Set([...best.gathered, node.name]) });
-  }
-  return best;
+  const attempts = new Attempts(search);
+  // What is normalised by statistics pays only where its features need not be gathered after all.
+  if (search.statistics.length > 0) attempts.contractions();
+  attempts.regions();
+  attempts.contractions();
+  attempts.statistics();
+  return attempts.best;
 }
 
 interface Found extends DividedGraph {

@@ -87,8 +87,8 @@ class Search {
   }
 
   evaluate(shardings: ReadonlyMap<string, Sharding>, sendFirst: boolean): Candidate {
-    const statistics = statisticsShardings(this.#graph, shardings, this.#numShards);
-    const division: Division = { numShards: this.#numShards, shardings, statistics, sendFirst };
+    const divided = statisticsShardings(this.#graph, shardings, this.#numShards);
+    const division: Division = { numShards: this.#numShards, ...divided, sendFirst };
     return this.#play({ graph: this.#graph, division });
   }
 

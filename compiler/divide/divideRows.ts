@@ -33,7 +33,6 @@ export function rowShardings(
 }
 
 export function divideByRows(graph: Graph, numShards: number, openBatch = true): DividedGraph {
-  const shardings = rowShardings(graph, numShards, openBatch);
-  const statistics = statisticsShardings(graph, shardings, numShards);
-  return { graph, division: { numShards, shardings, statistics, sendFirst: true } };
+  const divided = statisticsShardings(graph, rowShardings(graph, numShards, openBatch), numShards);
+  return { graph, division: { numShards, ...divided, sendFirst: true } };
 }

@@ -1,7 +1,7 @@
 /** Which operators of a divided graph exchange statistics: those that take results over an axis whose indices have owners. */
 import type { Graph } from '../../graph/graph.ts';
 import { shapedValues } from '../../graph/nodeView.ts';
-import { type StatisticsNode, statisticsOf } from '../../graph/ops/statistics/table.ts';
+import { pointwiseNeeds, type StatisticsNode, statisticsOf } from '../../graph/ops/statistics/table.ts';
 import type { Sharding } from '../../runtime/lower/program.ts';
 import { ownersAlong, partsByOwner } from './owners.ts';
 
@@ -19,23 +19,36 @@ function inputSharding(
   return undefined;
 }
 
-/** By node name, as `Division.statistics`. `shardings`: the division so far; `without`: nodes that gather features. */
+/** What `Division` says of owners and of statistics. */
+export interface OwnersAndStatistics {
+  readonly shardings: ReadonlyMap<string, Sharding>;
+  readonly statistics: ReadonlyMap<string, Sharding>;
+}
+
+/**
+ * `shardings`: the division so far; `without`: nodes that gather features. A result that has the divided axis still, and no
+ * statistics, has no owners: it is made whole of all features.
+ */
 export function statisticsShardings(
   graph: Graph,
   shardings: ReadonlyMap<string, Sharding>,
   numShards: number,
   without: ReadonlySet<string> = new Set(),
-): ReadonlyMap<string, Sharding> {
+): OwnersAndStatistics {
   const values = shapedValues(graph);
-  const ownersOf = ownersAlong(graph, values, shardings);
-  return new Map(
-    graph.nodes.flatMap((node): [string, Sharding][] => {
-      const found = without.has(node.name) ? undefined : statisticsOf(graph, values, node);
-      const sharding = found && inputSharding(found, ownersOf, numShards);
-      if (found === undefined || sharding === undefined) return [];
-      // A pointwise output without owners is made whole, of all features: statistics would be one round more.
-      const own = shardings.get(node.outputs[0] ?? '')?.axis;
-      return found.statistics.pointwise && own !== sharding.axis ? [] : [[node.name, sharding]];
-    }),
-  );
+  const owned = new Map(shardings);
+  const statistics = new Map<string, Sharding>();
+  const ownersOf = ownersAlong(graph, values, owned);
+  for (const node of graph.nodes) {
+    const found = statisticsOf(graph, values, node);
+    if (found === undefined) continue;
+    const [output = ''] = node.outputs;
+    const sharding = without.has(node.name) ? undefined : inputSharding(found, ownersOf, numShards);
+    const own = owned.get(output)?.axis;
+    const exchanged = sharding !== undefined && (!found.statistics.pointwise || own === sharding.axis);
+    if (exchanged) statistics.set(node.name, sharding);
+    else if (own !== undefined && pointwiseNeeds(found, { axis: own, ranges: [] }) !== undefined)
+      owned.delete(output);
+  }
+  return { shardings: owned, statistics };
 }

@@ -77,9 +77,9 @@ describe('the search', () => {
         const sharding = choice === 0 ? undefined : (choice === 1 ? rows : channels).get(value);
         if (sharding !== undefined) shardings.set(value, sharding);
       }
-      const statistics = statisticsShardings(graph, shardings, numShards);
+      const divided = statisticsShardings(graph, shardings, numShards);
       for (const sendFirst of [false, true]) {
-        const division: Division = { numShards, shardings, statistics, sendFirst };
+        const division: Division = { numShards, ...divided, sendFirst };
         best = Math.min(best, simulate(lower(graph, division, placement), cost).totalMs);
       }
     }
