@@ -9,8 +9,8 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { chooseBackend } from '../cli/backendOption.ts';
 import { type Analysis, analyse } from '../compiler/analyse.ts';
+import { chooseBest, uniformWithin } from '../compiler/chooseBest.ts';
 import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
-import { choose } from '../compiler/sparsify.ts';
 import { sharedPath } from '../eval/cacheDir.ts';
 import { loadModel } from '../graph/load.ts';
 import type { Backend } from '../runtime/backend.ts';
@@ -19,7 +19,6 @@ import { type Bench, costOf, measurePoint } from './sparse/measureRow.ts';
 import { openPredictor } from './sparse/predictor.ts';
 import { type RowName, readRows, rowKey, type Selection, writeRows } from './sparse/resultFile.ts';
 import { type Subject, subjects } from './sparse/subjects.ts';
-import { uniformly } from './sparse/uniform.ts';
 
 const { values } = parseArgs({
   options: {
@@ -86,8 +85,8 @@ async function measure(name: string, subject: Subject, shards: number, backend: 
     const before = cpuSeconds();
     const chosen =
       point.selection === 'budget'
-        ? choose(analysis, { keep: point.keep })
-        : uniformly(analysis.candidates, point.keep);
+        ? await chooseBest(analysis, { keep: point.keep }, settings)
+        : uniformWithin(analysis, { keep: point.keep }, 'float32');
     const measured = await measurePoint(bench, chosen);
     const row = {
       ...point,

@@ -16,6 +16,8 @@ import { assertCalibration, type Calibration } from './calibrate/calibration.ts'
 import { type Contraction, findContractions } from './calibrate/contractions.ts';
 import { gramMatrices } from './calibrate/gram.ts';
 import { heldSamples } from './calibrate/heldSamples.ts';
+import type { Batch } from './calibrate/prefix.ts';
+import { splitCalibration } from './calibrate/splitCalibration.ts';
 import { walkBytesPerSample } from './calibrate/walk.ts';
 import { channelClasses } from './divide/channelSpaces.ts';
 import { classGroups, contiguousOwners, divisionByOwners } from './divide/divideChannels.ts';
@@ -34,6 +36,10 @@ export interface Analysis {
   readonly contractions: readonly Contraction[];
   readonly sources: ReadonlyMap<Contraction, readonly Source[]>;
   readonly candidates: readonly Candidate[];
+  /** What a relative error of each contraction does to the outputs, in the dense model. */
+  readonly weights: ReadonlyMap<Contraction, number>;
+  /** Inputs that nothing is fitted to, to judge selections by; where there is one batch only, those that all is fitted to. */
+  readonly judged: readonly Batch[];
   /** What every input channel of every contraction is worth to every shard, its own too; only where weights are pruned. */
   readonly columns: readonly Column[];
   /** The samples that the weights are adjusted to, as many as fit, and what the dense model makes of them. */
@@ -48,19 +54,37 @@ const sensitivityBatch = 32;
 
 /** As many as about 3e11 multiply-accumulates pay for, one run of the model per contraction. */
 function sensitivitySamples(graph: Graph, contractions: number): number {
+  return Math.min(128, Math.max(2, Math.floor(3e11 / Math.max(1, macsOf(graph) * contractions))));
+}
+
+/** The same for the few runs that judge; selections of a classifier differ in a few of a hundred answers. */
+function judgedSamples(graph: Graph): number {
+  return Math.min(500, Math.max(2, Math.floor(1e11 / Math.max(1, macsOf(graph)))));
+}
+
+async function batchesOf(calibration: Calibration): Promise<readonly Batch[]> {
+  const batches: Batch[] = [];
+  for await (const batch of calibration.batches()) batches.push(batch);
+  return batches;
+}
+
+function macsOf(graph: Graph): number {
   const values = shapedValues(graph);
-  const macs = graph.nodes.reduce(
+  return graph.nodes.reduce(
     (sum, node) => sum + (ruleOf(node)?.macs?.(viewNode(graph, values, node)) ?? 0),
     0,
   );
-  return Math.min(128, Math.max(2, Math.floor(3e11 / Math.max(1, macs * contractions))));
 }
 
 /** `model` is normalised. Throws CALIBRATION_INVALID and BUDGET_INVALID (capacities). */
 export async function analyse(model: Model, settings: SparsifySettings): Promise<Analysis> {
-  const { numShards, calibration, backend, onProgress = () => {} } = settings;
+  const { numShards, backend, onProgress = () => {} } = settings;
   const { rows, ridge, restarts, keptBytes, openBatch, seed } = { ...sparsifyDefaults, ...settings };
-  assertCalibration(calibration);
+  assertCalibration(settings.calibration);
+  const { fitted: calibration, heldOut } = await splitCalibration(
+    settings.calibration,
+    judgedSamples(model.graph),
+  );
   const capacities = capacitiesOf(settings);
   const { graph } = model;
   const contractions = findContractions(graph);
@@ -127,6 +151,8 @@ export async function analyse(model: Model, settings: SparsifySettings): Promise
       targets,
       dense,
       candidates: [...scores.values()],
+      weights: ratios,
+      judged: heldOut.length > 0 ? heldOut : await batchesOf(held),
       columns,
       crossing: {
         before: crossingEnergy(blocks, start),

@@ -14,8 +14,8 @@ import type { DividedModel } from './measure/answers.ts';
 import type { LatencyOptions } from './planLatency.ts';
 import { featureSources } from './select/features.ts';
 import type { Candidate } from './select/scores.ts';
-import { choose, thin, thinnedDivision } from './sparsify.ts';
 import type { SparsifySettings } from './sparsifySettings.ts';
+import { choose, thin, thinnedDivision } from './thin.ts';
 import { exchangeCost, lowerEach } from './wire/exchangeCost.ts';
 
 /** A plan that could be made; `make` fits its weights. */

@@ -12,8 +12,9 @@ import type { Calibration } from './calibrate/calibration.ts';
 import { findContractions, readWeights } from './calibrate/contractions.ts';
 import { openPrefix } from './calibrate/prefix.ts';
 import { openLocalRoom } from './measure/localRoom.ts';
-import { choose, sparsify, thin } from './sparsify.ts';
+import { sparsify } from './sparsify.ts';
 import type { SparsifySettings } from './sparsifySettings.ts';
+import { choose, thin } from './thin.ts';
 
 const backend = await createHeapBackend();
 const settings: SparsifySettings = { numShards: 2, backend, calibration: blockPictures(256, 64), rows: 4000 };

@@ -1,112 +1,13 @@
 /**
  * A dense division by channels made sparse after training, without labels: calibrate, assign, select, adjust. `analyse`
- * does what all budgets share, `choose` spends one and `thin` adjusts to it; `sparsify` is all three. Lowers and measures nothing.
+ * does what all budgets share, `chooseBest` spends one and `thin` adjusts to it. Lowers and measures nothing.
  */
 import type { Model } from '../graph/graph.ts';
-import { fromIndices, type Ranges } from '../graph/ranges.ts';
-import type { WireChoice } from '../protocol/compileChoices.ts';
-import type { Division } from '../runtime/lower/program.ts';
-import { type Adjusted, adjust, type Reads } from './adjust/adjust.ts';
-import { type Analysis, analyse } from './analyse.ts';
-import type { Contraction } from './calibrate/contractions.ts';
-import { openProducts } from './linearAlgebra/products.ts';
-import { type Budget, featureBytes, spend } from './select/budget.ts';
-import type { Source } from './select/features.ts';
-import { fitBudget } from './select/fitBudget.ts';
-import { pruneReads } from './select/pruneReads.ts';
-import { roundsByDepth } from './select/rounds.ts';
-import { type Candidate, candidateKey } from './select/scores.ts';
-import { type SparsifySettings, sparsifyDefaults } from './sparsifySettings.ts';
-import { exchangeCost, lowerEach } from './wire/exchangeCost.ts';
-import { wireBytes } from './wire/narrowWires.ts';
-
-export interface SparsifyReport {
-  /** Features sent over all exchanges, and those that a dense division sends. */
-  readonly sentFeatures: number;
-  readonly denseFeatures: number;
-  readonly sentBytes: number;
-  readonly denseBytes: number;
-  /** Rounds that carry anything, counted by depth. */
-  readonly rounds: number;
-  readonly denseRounds: number;
-  readonly crossing: Analysis['crossing'];
-  /** Node name -> share of its target's variance that is missed on the calibration inputs. */
-  readonly errors: Readonly<Record<string, number>>;
-}
-
-export interface Sparsified {
-  readonly model: Model;
-  readonly division: Division;
-  readonly report: SparsifyReport;
-}
-
-/** The features that a budget buys. Throws BUDGET_INVALID where it cannot be met. */
-export function choose(
-  analysis: Analysis,
-  budget: Budget,
-  wire: WireChoice = 'float32',
-): readonly Candidate[] {
-  const { model, division, contractions, candidates } = analysis;
-  const bytesOf = featureBytes(model.graph, division, wireBytes[wire]);
-  const roundOf = roundsByDepth(model.graph, contractions);
-  return fitBudget(
-    budget,
-    (asked) => spend(candidates, asked, bytesOf, roundOf),
-    (chosen) => exchangeCost(lowerEach(model.graph, thinnedDivision(analysis, chosen), wire)),
-  );
-}
-
-/** The division that sends only `chosen`. */
-export function thinnedDivision(analysis: Analysis, chosen: readonly Candidate[]): Division {
-  return { ...analysis.division, supports: supportsOf(analysis, readsOf(analysis, chosen)) };
-}
-
-/** Sends only `chosen`, some of the analysis' candidates, and adjusts the weights to it. Throws CALIBRATION_INVALID. */
-export async function thin(
-  analysis: Analysis,
-  chosen: readonly Candidate[],
-  settings: SparsifySettings,
-): Promise<Sparsified> {
-  const { model, division, contractions, candidates, targets, dense, held } = analysis;
-  const { backend, onProgress = () => {} } = settings;
-  const reads = pruned(analysis, readsOf(analysis, chosen), settings.sparsity);
-  const products = await openProducts(backend);
-  let adjusted: Adjusted;
-  try {
-    adjusted = await adjust({
-      ...sparsifyDefaults,
-      ...settings,
-      model,
-      division,
-      contractions,
-      calibration: held,
-      targets,
-      dense,
-      reads,
-      products,
-      onContraction: (done, total) => onProgress('adjust', done, total),
-    });
-  } finally {
-    await products.release();
-  }
-  const bytesOf = featureBytes(model.graph, division, wireBytes[settings.wire ?? 'float32']);
-  const roundOf = roundsByDepth(model.graph, contractions);
-  const bytes = (list: readonly Candidate[]) => list.reduce((sum, candidate) => sum + bytesOf(candidate), 0);
-  return {
-    model: adjusted.model,
-    division: { ...division, supports: supportsOf(analysis, reads) },
-    report: {
-      sentFeatures: chosen.length,
-      denseFeatures: candidates.length,
-      sentBytes: bytes(chosen),
-      denseBytes: bytes(candidates),
-      rounds: new Set(chosen.map(roundOf)).size,
-      denseRounds: new Set(candidates.map(roundOf)).size,
-      crossing: analysis.crossing,
-      errors: Object.fromEntries([...adjusted.errors].map(([{ node }, error]) => [node.name, error])),
-    },
-  };
-}
+import { analyse } from './analyse.ts';
+import { chooseBest } from './chooseBest.ts';
+import type { Budget } from './select/budget.ts';
+import type { SparsifySettings } from './sparsifySettings.ts';
+import { type Sparsified, thin } from './thin.ts';
 
 /** Throws BUDGET_INVALID and CALIBRATION_INVALID. */
 export async function sparsify(
@@ -115,57 +16,6 @@ export async function sparsify(
   settings: SparsifySettings,
 ): Promise<Sparsified> {
   const analysis = await analyse(model, settings);
-  const chosen = choose(analysis, budget, settings.wire);
-  settings.onProgress?.('select', chosen.length, analysis.candidates.length);
+  const chosen = await chooseBest(analysis, budget, settings);
   return thin(analysis, chosen, settings);
-}
-
-/**
- * Own channels, those that are everywhere, and the chosen ones; all where the output has no owners. A shard that would
- * read nothing reads one channel: no operator works on none.
- */
-function readsOf({ contractions, sources, division }: Analysis, chosen: readonly Candidate[]): Reads {
-  const sent = new Set(chosen.map(({ feature, reader }) => candidateKey(feature, reader)));
-  const reads = (contraction: Contraction, source: Source, shard: number) =>
-    !division.shardings.has(contraction.output) ||
-    source === 'everywhere' ||
-    source.owner === shard ||
-    sent.has(candidateKey(source, shard));
-  return new Map(
-    contractions.map((contraction) => [
-      contraction,
-      Array.from({ length: division.numShards }, (_, shard) => {
-        const channels = (sources.get(contraction) ?? []).flatMap((source, channel) =>
-          reads(contraction, source, shard) ? [channel] : [],
-        );
-        return channels.length > 0 ? channels : [0];
-      }),
-    ]),
-  );
-}
-
-/** Throws BUDGET_INVALID. */
-function pruned(analysis: Analysis, reads: Reads, sparsity: number | undefined): Reads {
-  if (sparsity === undefined) return reads;
-  const { model, division, columns, sources } = analysis;
-  return pruneReads(reads, sparsity, {
-    graph: model.graph,
-    columns,
-    sources,
-    macsOf: (kept) => {
-      const thinned = { ...division, supports: supportsOf(analysis, kept) };
-      return lowerEach(model.graph, thinned, 'float32').programs.reduce((sum, { macs }) => sum + macs, 0);
-    },
-  });
-}
-
-/** Only for contractions whose output is divided and that some shard does not read whole. */
-function supportsOf({ division }: Analysis, reads: Reads): ReadonlyMap<string, readonly Ranges[]> {
-  return new Map(
-    [...reads].flatMap(([contraction, channels]) => {
-      const divided = division.shardings.has(contraction.output);
-      const thinned = channels.some((list) => list.length < contraction.inputChannels);
-      return divided && thinned ? [[contraction.node.name, channels.map(fromIndices)] as const] : [];
-    }),
-  );
 }

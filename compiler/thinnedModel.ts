@@ -6,10 +6,11 @@ import type { Backend } from '../runtime/backend.ts';
 import { type Analysis, analyse } from './analyse.ts';
 import type { Calibration } from './calibrate/calibration.ts';
 import { splitCalibration } from './calibrate/splitCalibration.ts';
+import { chooseBest } from './chooseBest.ts';
 import type { SparseReportInput } from './measure/sparseReport.ts';
 import type { Budget } from './select/budget.ts';
-import { choose, type Sparsified, thin } from './sparsify.ts';
 import type { SparsifyStep } from './sparsifySettings.ts';
+import { type Sparsified, thin } from './thin.ts';
 
 export interface SparseOptions {
   readonly calibration: Calibration;
@@ -71,7 +72,7 @@ export async function thinnedModel(
     model: adjusted,
     division,
     report,
-  } = await thin(analysis, choose(analysis, budget, wire), settings);
+  } = await thin(analysis, await chooseBest(analysis, budget, settings), settings);
   const { sentFeatures, denseFeatures, rounds } = report;
   return {
     model: adjusted,

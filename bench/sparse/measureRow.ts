@@ -2,8 +2,8 @@
 
 import type { Analysis } from '../../compiler/analyse.ts';
 import type { Candidate } from '../../compiler/select/scores.ts';
-import { type Sparsified, thin } from '../../compiler/sparsify.ts';
 import type { SparsifySettings } from '../../compiler/sparsifySettings.ts';
+import { type Sparsified, thin } from '../../compiler/thin.ts';
 import type { Model } from '../../graph/graph.ts';
 import { byteCount } from '../../graph/tensor.ts';
 import { lower } from '../../runtime/lower/lower.ts';

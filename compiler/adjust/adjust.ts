@@ -12,8 +12,8 @@ import { Walk } from '../calibrate/walk.ts';
 import type { Products } from '../linearAlgebra/products.ts';
 import { blocksOf, splitBias } from './blocks.ts';
 import type { DenseTargets } from './denseTargets.ts';
-import { fitContraction } from './fit.ts';
-import { contractionRows, valuesFor } from './rows.ts';
+import { type Fit, fitContraction } from './fit.ts';
+import { contractionRows, joinedRows, valuesFor } from './rows.ts';
 import type { Target } from './targets.ts';
 
 /** Input channels that each shard reads of a contraction. */
@@ -34,6 +34,8 @@ export interface AdjustOptions {
   readonly sweeps: number;
   readonly scoreSweeps: number;
   readonly keptBytes: number;
+  /** Is told each fit, also of contractions that are dense and see a dense model before them; nothing of it is kept. */
+  readonly onFit?: (contraction: Contraction, fit: Fit) => void;
   readonly onContraction?: (done: number, total: number) => void;
 }
 
@@ -45,7 +47,8 @@ export interface Adjusted {
 
 export async function adjust(options: AdjustOptions): Promise<Adjusted> {
   const { model, contractions, reads, targets, dense, backend, products, calibration } = options;
-  const steps = contractions.slice(firstToFit(contractions, reads)).flatMap((contraction) => {
+  const first = options.onFit === undefined ? firstToFit(contractions, reads) : 0;
+  const steps = contractions.slice(first).flatMap((contraction) => {
     const target = targets.get(contraction);
     return target === undefined ? [] : [{ contraction, target, values: valuesFor(contraction, target) }];
   });
@@ -59,8 +62,10 @@ export async function adjust(options: AdjustOptions): Promise<Adjusted> {
   let sparse = model;
   for (const [step, { contraction, target }] of steps.entries()) {
     const width = rowWidth(contraction);
-    const { weights, error, variance } = await fitContraction({
-      rows: contractionRows(contraction, target, dense.get(contraction) ?? [], walk.observe(sparse, step)),
+    const wanted = dense.get(contraction) ?? [];
+    const total = wanted.reduce((sum, { positions }) => sum + positions.length, 0);
+    const fit = await fitContraction({
+      rows: joinedRows(contractionRows(contraction, target, wanted, walk.observe(sparse, step)), total),
       products,
       outputs: contraction.outputChannels,
       width,
@@ -71,6 +76,8 @@ export async function adjust(options: AdjustOptions): Promise<Adjusted> {
       ...(target.bounds === undefined ? {} : { bounds: target.bounds }),
       sweeps: target.error === 'scores' ? options.scoreSweeps : options.sweeps,
     });
+    const { weights, error, variance } = fit;
+    options.onFit?.(contraction, fit);
     sparse = { ...sparse, graph: withWeights(sparse.graph, contraction, ...splitBias(weights, width)) };
     errors.set(contraction, variance > 0 ? error / variance : 0);
     options.onContraction?.(step + 1, steps.length);

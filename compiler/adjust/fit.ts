@@ -3,12 +3,16 @@
  * towards the old weights by a ridge, the bias with them. Other errors than squares are majorised by squares about what
  * the last sweep made, so that every sweep is a regression with the same matrix; each starts a little beyond the last
  * (Nesterov), because one alone goes only part of the way.
+ *
+ * Rows that are left out choose the ridge, so that a contraction is never worse on unseen rows than one whose weights are
+ * only removed and whose bias is re-fitted: that is the end of the scale.
  */
 import { accumulate } from '../calibrate/gram.ts';
 import type { Products } from '../linearAlgebra/products.ts';
 import type { Block } from './blocks.ts';
+import { type ErrorOptions, errorOf, lessAddends, pseudoTargets } from './errors.ts';
 import type { RowBatch } from './rows.ts';
-import { prepareSolver } from './solver.ts';
+import { prepareSolver, type Solver } from './solver.ts';
 import type { Bounds, ErrorKind } from './targets.ts';
 
 export interface FitOptions {
@@ -19,7 +23,7 @@ export interface FitOptions {
   readonly blocks: readonly Block[];
   /** outputs x width: the old weights, bias last. */
   readonly old: Float64Array;
-  /** Relative to the mean diagonal of the Gram matrix; where rows are few, a larger one if it does better on rows left out. */
+  /** Relative to the mean diagonal of the Gram matrix; a larger one if it does better on rows left out. */
   readonly ridge: number;
   readonly error: ErrorKind;
   /** Of `rectified`; by default a Relu's. */
@@ -34,60 +38,34 @@ export interface Fit {
   /** Mean over rows and outputs of the squared error, and of the squared target less its mean. */
   readonly error: number;
   readonly variance: number;
+  /** Of all rows: of what the contraction reads, whether or not its blocks do. */
+  readonly sums: Sums;
 }
 
 export async function fitContraction(options: FitOptions): Promise<Fit> {
-  const { rows, products, outputs, width, blocks, old, error: kind, sweeps, bounds = relu } = options;
-  const { gram, cross: firstCross } = emptySums(width, outputs);
-  const leftOut = emptySums(width, outputs);
-  let cross = firstCross;
-  let batches = 0;
-  let count = 0;
-  let squares = 0;
-  const sums = new Float64Array(outputs);
-  const kept: RowBatch[] = [];
-  for await (const batch of rows) {
-    if (kind !== 'squares') kept.push(batch);
-    const wanted = lessAddends(batch.targets, batch.addends);
-    const into = batches++ % leaveOut === leaveOut - 1 ? leftOut : { gram, cross };
-    accumulate(into.gram, await products.transposedProduct(batch.inputs, batch.inputs, batch.rows));
-    accumulate(into.cross, await products.transposedProduct(batch.inputs, wanted, batch.rows));
-    for (let i = 0; i < wanted.length; i++) {
-      const value = wanted[i] as number;
-      squares += value * value;
-      sums[i % outputs] = (sums[i % outputs] as number) + value;
-    }
-    count += batch.rows;
-  }
-  const few = count < fewRows * width && batches >= leaveOut;
-  const ridge = few ? largerRidge(options, { gram, cross }, leftOut) : options.ridge;
-  add(gram, leftOut.gram);
-  add(cross, leftOut.cross);
-  const solver = prepareSolver(gram, width, blocks, ridge);
-  let weights = solver(cross, old, outputs);
-  const error = (squares - explained(gram, cross, weights, width, outputs)) / (count * outputs);
-  const means = sums.reduce((total, sum) => total + (sum / count) ** 2, 0);
-  const variance = (squares / count - means) / outputs;
+  const { width, outputs, blocks, old, error: kind, bounds = relu } = options;
+  const { fitted, leftOut, kept } = await gatherSums(options);
+  const some = leftOut.rows > 0;
+  const ridge = some ? betterRidge(options, fitted, leftOut) : options.ridge;
+  const all = some ? added(fitted, leftOut) : fitted;
+  const solver = prepareSolver(all.gram, width, blocks, ridge);
+  const first = solver(all.cross, old, outputs);
+  const variance = varianceOf(all, outputs);
+  const error = (all.squares - explained(all, first, width, outputs)) / (all.rows * outputs);
+  if (kind === 'squares') return { weights: first, error, variance, sums: all };
   // Softer than the scores are: near certainty says little about which class comes second.
   const temperature = Math.max(Math.sqrt(variance), Number.MIN_VALUE);
-  if (kind !== 'squares') {
-    let last = weights;
-    let ahead = weights;
-    for (let sweep = 0; sweep < sweeps; sweep++) {
-      const transposed = transpose(ahead, outputs, width);
-      cross = new Float64Array(width * outputs);
-      for (const batch of kept) {
-        const made = await products.product(batch.inputs, transposed, batch.rows);
-        const wanted = pseudoTargets[kind](batch, made, { outputs, temperature, bounds });
-        accumulate(cross, await products.transposedProduct(batch.inputs, wanted, batch.rows));
-      }
-      weights = solver(cross, kind === 'scores' && !few ? ahead : old, outputs);
-      const momentum = sweep / (sweep + 3);
-      ahead = weights.map((value, i) => value + momentum * (value - (last[i] as number)));
-      last = weights;
-    }
-  }
-  return { weights, error, variance };
+  const counted: ErrorOptions = { outputs, temperature, bounds };
+  const weights = await swept(options, { solver, first, kept, counted, few: isFew(all, options) });
+  if (!some) return { weights, error, variance, sums: all };
+  // The rows left out have seen the sweeps, but no sweep has more freedom than the regression that they chose.
+  const unseen = kept.filter((_, index) => isLeftOut(index));
+  const removed = prepareSolver(all.gram, width, blocks, Number.POSITIVE_INFINITY)(all.cross, old, outputs);
+  const choices = [];
+  for (const choice of [weights, first, removed])
+    choices.push({ choice, missed: await missedBy(choice, unseen, options, counted) });
+  const least = choices.reduce((a, b) => (b.missed < a.missed ? b : a));
+  return { weights: least.choice, error, variance, sums: all };
 }
 
 const relu: Bounds = { low: 0, high: Number.POSITIVE_INFINITY };
@@ -95,81 +73,130 @@ const relu: Bounds = { low: 0, high: Number.POSITIVE_INFINITY };
 /** Rows per column below which a fit may learn its rows by heart. */
 const fewRows = 20;
 
-/** One batch of so many is left out to choose a ridge. */
+/** One batch of so many is left out to choose a ridge: the second, so that two batches leave one. */
 const leaveOut = 5;
 
-interface Sums {
+const isLeftOut = (index: number) => index % leaveOut === 1;
+
+export interface Sums {
+  /** X'X and X'Y of the rows. */
   readonly gram: Float64Array;
   readonly cross: Float64Array;
+  /** Of the targets, for each output. */
+  readonly sums: Float64Array;
+  readonly squares: number;
+  readonly rows: number;
 }
 
-function emptySums(width: number, outputs: number): Sums {
-  return { gram: new Float64Array(width * width), cross: new Float64Array(width * outputs) };
-}
+const isFew = ({ rows }: Sums, { width }: FitOptions) => rows < fewRows * width;
 
-function add(target: Float64Array, source: Float64Array): void {
-  for (let i = 0; i < target.length; i++) target[i] = (target[i] as number) + (source[i] as number);
-}
-
-/** The ridge, of the given one and powers of ten above it, whose fit to the one sums explains most of the other. */
-function largerRidge(
-  { width, outputs, blocks, old, ridge }: FitOptions,
-  fitted: Sums,
-  leftOut: Sums,
-): number {
-  const candidates = Array.from({ length: 7 }, (_, power) => ridge * 10 ** power);
-  const explains = candidates.map((candidate) => {
-    const weights = prepareSolver(fitted.gram, width, blocks, candidate)(fitted.cross, old, outputs);
-    return explained(leftOut.gram, leftOut.cross, weights, width, outputs);
+async function gatherSums({ rows, products, outputs, width, error }: FitOptions) {
+  const empty = () => ({
+    gram: new Float64Array(width * width),
+    cross: new Float64Array(width * outputs),
+    sums: new Float64Array(outputs),
+    squares: 0,
+    rows: 0,
   });
-  return candidates[explains.indexOf(Math.max(...explains))] ?? ridge;
-}
-
-function lessAddends(targets: Float32Array, addends: Float32Array | undefined): Float32Array {
-  if (addends === undefined) return targets;
-  return targets.map((target, i) => target - (addends[i] as number));
-}
-
-interface PseudoOptions {
-  readonly outputs: number;
-  readonly temperature: number;
-  readonly bounds: Bounds;
-}
-
-type PseudoTargets = (batch: RowBatch, made: Float32Array, options: PseudoOptions) => Float32Array;
-
-const pseudoTargets: { readonly [Kind in Exclude<ErrorKind, 'squares'>]: PseudoTargets } = {
-  /** Where the target is beyond a bound and what is made too, what is made is right as it is. */
-  rectified: ({ targets, addends }, made, { bounds: { low, high } }) =>
-    targets.map((target, i) => {
-      const added = addends === undefined ? 0 : (addends[i] as number);
-      const sum = (made[i] as number) + added;
-      const wanted = target <= low ? Math.min(sum, low) : target >= high ? Math.max(sum, high) : target;
-      return wanted - added;
-    }),
-  /** The softmax's curvature is at most 1/2 (Boehning and Lindsay 1988): a step of twice the gradient. */
-  scores({ targets, addends }, made, { outputs, temperature }) {
-    const sums = addends === undefined ? made : made.map((value, i) => value + (addends[i] as number));
-    const wanted = softmaxRows(targets, outputs, temperature);
-    const got = softmaxRows(sums, outputs, temperature);
-    return made.map((value, i) => value + 2 * temperature * ((wanted[i] as number) - (got[i] as number)));
-  },
-};
-
-function softmaxRows(scores: Float32Array, length: number, temperature: number): Float32Array {
-  const result = new Float32Array(scores.length);
-  for (let start = 0; start < scores.length; start += length) {
-    const row = scores.subarray(start, start + length);
-    const largest = row.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
-    let sum = 0;
-    for (let i = 0; i < length; i++) {
-      const power = Math.exp(((row[i] as number) - largest) / temperature);
-      result[start + i] = power;
-      sum += power;
+  const [fitted, leftOut] = [empty(), empty()];
+  const kept: RowBatch[] = [];
+  let index = 0;
+  for await (const batch of rows) {
+    if (error !== 'squares') kept.push(batch);
+    const into = isLeftOut(index++) ? leftOut : fitted;
+    const wanted = lessAddends(batch.targets, batch.addends);
+    accumulate(into.gram, await products.transposedProduct(batch.inputs, batch.inputs, batch.rows));
+    accumulate(into.cross, await products.transposedProduct(batch.inputs, wanted, batch.rows));
+    for (let i = 0; i < wanted.length; i++) {
+      const value = wanted[i] as number;
+      into.squares += value * value;
+      into.sums[i % outputs] = (into.sums[i % outputs] as number) + value;
     }
-    for (let i = 0; i < length; i++) result[start + i] = (result[start + i] as number) / sum;
+    into.rows += batch.rows;
   }
-  return result;
+  return { fitted, leftOut, kept };
+}
+
+function added(a: Sums, b: Sums): Sums {
+  const sum = (left: Float64Array, right: Float64Array) =>
+    left.map((value, i) => value + (right[i] as number));
+  return {
+    gram: sum(a.gram, b.gram),
+    cross: sum(a.cross, b.cross),
+    sums: sum(a.sums, b.sums),
+    squares: a.squares + b.squares,
+    rows: a.rows + b.rows,
+  };
+}
+
+/** Mean over outputs of the targets' variance. */
+function varianceOf({ sums, squares, rows }: Sums, outputs: number): number {
+  return (squares / rows - sums.reduce((total, sum) => total + (sum / rows) ** 2, 0)) / outputs;
+}
+
+/** Powers of ten above the given ridge that are tried, and one that draws without end. */
+const ridgePowers = 6;
+
+/** The first ridge, from the given one upwards, after which rows that are left out are explained no better; the infinite one if that is best. */
+function betterRidge(options: FitOptions, fitted: Sums, leftOut: Sums): number {
+  const { width, outputs, blocks, old, ridge } = options;
+  const explains = (candidate: number) => {
+    const weights = prepareSolver(fitted.gram, width, blocks, candidate)(fitted.cross, old, outputs);
+    return explained(leftOut, weights, width, outputs);
+  };
+  let best = { ridge, explained: explains(ridge) };
+  for (let power = 1; power <= ridgePowers; power++) {
+    const candidate = ridge * 10 ** power;
+    const next = explains(candidate);
+    if (next <= best.explained) break;
+    best = { ridge: candidate, explained: next };
+  }
+  const removed = explains(Number.POSITIVE_INFINITY);
+  return removed > best.explained ? Number.POSITIVE_INFINITY : best.ridge;
+}
+
+interface Sweeping {
+  readonly solver: Solver;
+  readonly first: Float64Array;
+  readonly kept: readonly RowBatch[];
+  readonly counted: ErrorOptions;
+  readonly few: boolean;
+}
+
+async function swept(
+  { products, width, outputs, old, error: kind, sweeps }: FitOptions,
+  { solver, first, kept, counted, few }: Sweeping,
+): Promise<Float64Array> {
+  let weights = first;
+  let last = first;
+  let ahead = first;
+  for (let sweep = 0; sweep < sweeps; sweep++) {
+    const transposed = transpose(ahead, outputs, width);
+    const cross = new Float64Array(width * outputs);
+    for (const batch of kept) {
+      const made = await products.product(batch.inputs, transposed, batch.rows);
+      const wanted = pseudoTargets[kind](batch, made, counted);
+      accumulate(cross, await products.transposedProduct(batch.inputs, wanted, batch.rows));
+    }
+    weights = solver(cross, kind === 'scores' && !few ? ahead : old, outputs);
+    const momentum = sweep / (sweep + 3);
+    ahead = weights.map((value, i) => value + momentum * (value - (last[i] as number)));
+    last = weights;
+  }
+  return weights;
+}
+
+async function missedBy(
+  weights: Float64Array,
+  batches: readonly RowBatch[],
+  { products, width, outputs, error: kind }: FitOptions,
+  counted: ErrorOptions,
+): Promise<number> {
+  const transposed = transpose(weights, outputs, width);
+  let missed = 0;
+  for (const batch of batches)
+    missed += errorOf[kind](batch, await products.product(batch.inputs, transposed, batch.rows), counted);
+  return missed;
 }
 
 function transpose(matrix: Float64Array, rows: number, columns: number): Float32Array {
@@ -181,9 +208,8 @@ function transpose(matrix: Float64Array, rows: number, columns: number): Float32
 }
 
 /** Sum over outputs of 2 w'c - w'Gw. */
-function explained(
-  gram: Float64Array,
-  cross: Float64Array,
+export function explained(
+  { gram, cross }: Sums,
   weights: Float64Array,
   width: number,
   outputs: number,

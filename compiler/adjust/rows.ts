@@ -46,3 +46,46 @@ export async function* contractionRows(
     };
   }
 }
+
+/** Rows of a block at most, unless one batch has more: products of few rows are slow, and blocks are held. */
+const largestBlock = 2048;
+/** Blocks that a fit has at least, where there are as many batches: some of them are left out of it. */
+const leastBlocks = 10;
+
+/** The same rows in fewer and larger blocks; `total` is the number of all rows. */
+export async function* joinedRows(batches: AsyncIterable<RowBatch>, total: number): AsyncGenerator<RowBatch> {
+  const least = Math.min(largestBlock, Math.ceil(total / leastBlocks));
+  let waiting: RowBatch[] = [];
+  let rows = 0;
+  for await (const batch of batches) {
+    waiting.push(batch);
+    rows += batch.rows;
+    if (rows < least) continue;
+    yield joined(waiting);
+    waiting = [];
+    rows = 0;
+  }
+  if (waiting.length > 0) yield joined(waiting);
+}
+
+function joined(batches: readonly RowBatch[]): RowBatch {
+  const [only] = batches;
+  if (only !== undefined && batches.length === 1) return only;
+  const addends = batches.flatMap((batch) => (batch.addends === undefined ? [] : [batch.addends]));
+  return {
+    rows: batches.reduce((sum, { rows }) => sum + rows, 0),
+    inputs: concatenated(batches.map(({ inputs }) => inputs)),
+    targets: concatenated(batches.map(({ targets }) => targets)),
+    addends: addends.length === batches.length ? concatenated(addends) : undefined,
+  };
+}
+
+function concatenated(parts: readonly Float32Array[]): Float32Array {
+  const result = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    result.set(part, at);
+    at += part.length;
+  }
+  return result;
+}

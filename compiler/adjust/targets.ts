@@ -5,6 +5,7 @@
 import type { Graph, Node } from '../../graph/graph.ts';
 import { float32View } from '../../graph/tensor.ts';
 import type { Contraction } from '../calibrate/contractions.ts';
+import { positionsPerSample } from '../calibrate/patches.ts';
 
 export interface Target {
   /** The dense model's value to reach: the contraction's output, or the sum it goes into. */
@@ -44,6 +45,17 @@ export function targetsOf(
     return list.length === 1 && !outputs.has(value) ? list[0] : undefined;
   };
   const contracted = new Map(contractions.map((contraction) => [contraction.output, contraction.node]));
+  /** Whether nothing but a softmax is between a value and the outputs, however it is laid out. */
+  const decides = (value: string): boolean => {
+    const after = readers.get(value) ?? [];
+    if (outputs.has(value)) return after.length === 0;
+    return (
+      after.length > 0 &&
+      after.every(
+        ({ opType, outputs: [made = ''] }) => opType === 'Softmax' || (relaid.has(opType) && decides(made)),
+      )
+    );
+  };
   return new Map(
     contractions.map((contraction): readonly [Contraction, Target] => {
       let value = contraction.output;
@@ -59,9 +71,8 @@ export function targetsOf(
         }
       }
       const after = readers.get(value) ?? [];
-      const every = (opType: string) => after.length > 0 && after.every((node) => node.opType === opType);
       const bounds = outputs.has(value) ? undefined : commonBounds(graph, after);
-      const scores = isScores(contraction) && (outputs.has(value) ? after.length === 0 : every('Softmax'));
+      const scores = isScores(contraction) && decides(value);
       if (bounds !== undefined) return [contraction, { value, addend, error: 'rectified', bounds }];
       return [contraction, { value, addend, error: scores ? 'scores' : 'squares' }];
     }),
@@ -89,10 +100,14 @@ function boundsOf(graph: Graph, { opType, inputs }: Node): Bounds | undefined {
   return low === undefined || high === undefined ? undefined : { low, high };
 }
 
-/** [N, classes]; of two numbers or one nothing says that they are compared. */
-function isScores({ view, outputChannels }: Contraction): boolean {
-  return view.outputShape.length === 2 && outputChannels > 2;
+/** One row of classes for each sample; of two numbers or one nothing says that they are compared. */
+function isScores(contraction: Contraction): boolean {
+  const { view, outputChannels } = contraction;
+  return positionsPerSample(contraction) === view.outputShape[0] && outputChannels > 2;
 }
+
+/** Operators that only lay out a sample's scores otherwise. */
+const relaid: ReadonlySet<string> = new Set(['Flatten', 'Reshape', 'Squeeze', 'Identity']);
 
 function sameShape(graph: Graph, contraction: Contraction, add: Node): boolean {
   const shapes = add.inputs.map((input) => graph.values.get(input)?.shape?.join() ?? '');

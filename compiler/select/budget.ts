@@ -57,6 +57,10 @@ export function spend(
   return chosen;
 }
 
+export function keptFeatures(keep: number, features: number): number {
+  return Math.round(keep * features);
+}
+
 function pricesOf(candidates: readonly Candidate[], budget: Budget, bytesOf: FeatureBytes): Price[] {
   const prices: Price[] = [];
   const { keep, bytes, rounds, latency } = budget;
@@ -80,7 +84,7 @@ function pricesOf(candidates: readonly Candidate[], budget: Budget, bytesOf: Fea
     if (!(keep >= 0 && keep <= 1)) {
       throw new StarlingError('BUDGET_INVALID', `A kept ratio is expected between 0 and 1, got ${keep}.`);
     }
-    prices.push({ feature: () => 1, round: 0, limit: Math.round(keep * candidates.length) });
+    prices.push({ feature: () => 1, round: 0, limit: keptFeatures(keep, candidates.length) });
   }
   return prices;
 }

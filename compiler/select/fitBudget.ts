@@ -41,20 +41,32 @@ function withLimit(budget: Budget, limit: Limit, value: number): Budget {
   return budget.latency === undefined ? budget : { ...budget, latency: { ...budget.latency, ms: least } };
 }
 
+function limitsOf(budget: Budget): readonly Limit[] {
+  return (['bytes', 'rounds', 'latency'] as const).filter((limit) => allowed(limit, budget) !== undefined);
+}
+
+function exceeded(budget: Budget, cost: ExchangeCost): readonly Limit[] {
+  return limitsOf(budget).filter(
+    (limit) => spent(limit, budget, cost) > (allowed(limit, budget) ?? 0) * (1 + 1e-9),
+  );
+}
+
+/** Of all limits but the kept ratio; the cost is asked for only where there are any. */
+export function isWithin(budget: Budget, cost: () => ExchangeCost): boolean {
+  return limitsOf(budget).length === 0 || exceeded(budget, cost()).length === 0;
+}
+
 /** Throws BUDGET_INVALID where a limit cannot be met, naming the nearest that can. */
 export function fitBudget(
   budget: Budget,
   choose: (budget: Budget) => readonly Candidate[],
   costOf: (chosen: readonly Candidate[]) => ExchangeCost,
 ): readonly Candidate[] {
-  const limits = (['bytes', 'rounds', 'latency'] as const).filter(
-    (limit) => allowed(limit, budget) !== undefined,
-  );
+  const limits = limitsOf(budget);
   let asked = budget;
   let chosen = choose(asked);
   if (limits.length === 0) return chosen;
-  const overOf = (cost: ExchangeCost) =>
-    limits.filter((limit) => spent(limit, budget, cost) > (allowed(limit, budget) ?? 0) * (1 + 1e-9));
+  const overOf = (cost: ExchangeCost) => exceeded(budget, cost);
   for (let attempt = 0; attempt < attempts; attempt++) {
     const cost = costOf(chosen);
     const over = overOf(cost);

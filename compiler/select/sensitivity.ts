@@ -10,8 +10,8 @@ import { restrictedFit } from '../adjust/restricted.ts';
 import type { Calibration } from '../calibrate/calibration.ts';
 import { type Contraction, withBias, withWeights } from '../calibrate/contractions.ts';
 import type { Gram } from '../calibrate/gram.ts';
-import { openPrefix } from '../calibrate/prefix.ts';
 import type { Source } from './features.ts';
+import { outputsOf, relativeError } from './outputs.ts';
 
 export interface SensitivityInput {
   readonly model: Model;
@@ -26,8 +26,8 @@ export interface SensitivityInput {
 
 /** Contraction -> relative error of the outputs for a relative error of its own; 1 on average. */
 export async function sensitivities(input: SensitivityInput): Promise<ReadonlyMap<Contraction, number>> {
-  const { model, division, grams, sources, ridge, onContraction } = input;
-  const expected = await outputsOf(model, input);
+  const { model, division, grams, sources, calibration, backend, ridge, onContraction } = input;
+  const expected = await outputsOf(model, calibration.batches(), backend);
   const ratios = new Map<Contraction, number>();
   let done = 0;
   for (const [contraction, gram] of grams) {
@@ -40,49 +40,9 @@ export async function sensitivities(input: SensitivityInput): Promise<ReadonlyMa
     onContraction?.(++done, grams.size);
     if (!(own.error > 1e-6)) continue;
     const graph = withWeights(model.graph, contraction, ...splitBias(own.weights, gram.width));
-    const changed = await outputsOf({ ...model, graph }, input);
+    const changed = await outputsOf({ ...model, graph }, calibration.batches(), backend);
     ratios.set(contraction, relativeError(expected, changed) / own.error);
   }
   const mean = [...ratios.values()].reduce((sum, ratio) => sum + ratio, 0) / Math.max(1, ratios.size);
   return new Map([...ratios].map(([contraction, ratio]) => [contraction, mean > 0 ? ratio / mean : 1]));
-}
-
-/** Elements of each output, all samples one after another. */
-async function outputsOf(
-  model: Model,
-  { calibration, backend }: SensitivityInput,
-): Promise<readonly (readonly Float32Array[])[]> {
-  const names = model.graph.outputs.filter(({ dataType }) => dataType === 'float32').map(({ name }) => name);
-  const prefix = await openPrefix(model, names, backend);
-  const outputs = names.map((): Float32Array[] => []);
-  try {
-    for await (const batch of calibration.batches()) {
-      const values = await prefix.run(batch);
-      for (const [i, name] of names.entries())
-        outputs[i]?.push(values.get(name)?.data ?? new Float32Array(0));
-    }
-  } finally {
-    await prefix.release();
-  }
-  return outputs;
-}
-
-function relativeError(
-  expected: readonly (readonly Float32Array[])[],
-  got: readonly (readonly Float32Array[])[],
-): number {
-  let total = 0;
-  for (const [i, batches] of expected.entries()) {
-    let missed = 0;
-    let squares = 0;
-    for (const [b, batch] of batches.entries()) {
-      const other = got[i]?.[b] ?? new Float32Array(0);
-      for (let k = 0; k < batch.length; k++) {
-        missed += ((batch[k] as number) - (other[k] ?? 0)) ** 2;
-        squares += (batch[k] as number) ** 2;
-      }
-    }
-    if (squares > 0) total += missed / squares;
-  }
-  return total;
 }

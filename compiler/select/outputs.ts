@@ -1,0 +1,82 @@
+/** A model's outputs for sample inputs, and how far those of another are from them: what contractions are weighed and selections judged by. */
+import type { Model } from '../../graph/graph.ts';
+import type { Backend } from '../../runtime/backend.ts';
+import { type Batch, type Observed, openPrefix } from '../calibrate/prefix.ts';
+
+/** [output][batch]. */
+export type Outputs = readonly (readonly Observed[])[];
+
+export async function outputsOf(
+  model: Model,
+  batches: AsyncIterable<Batch> | Iterable<Batch>,
+  backend: Backend,
+): Promise<Outputs> {
+  const names = model.graph.outputs.filter(({ dataType }) => dataType === 'float32').map(({ name }) => name);
+  const prefix = await openPrefix(model, names, backend);
+  const outputs = names.map((): Observed[] => []);
+  try {
+    for await (const batch of batches) {
+      const values = await prefix.run(batch);
+      for (const [i, name] of names.entries())
+        outputs[i]?.push(values.get(name) ?? { dims: [], data: new Float32Array(0) });
+    }
+  } finally {
+    await prefix.release();
+  }
+  return outputs;
+}
+
+/** Summed over outputs: squared error relative to the squares that are expected. */
+export function relativeError(expected: Outputs, got: Outputs): number {
+  let total = 0;
+  for (const [i, batches] of expected.entries()) {
+    let missed = 0;
+    let squares = 0;
+    for (const [b, { data }] of batches.entries()) {
+      const other = got[i]?.[b]?.data ?? new Float32Array(0);
+      for (let k = 0; k < data.length; k++) {
+        missed += ((data[k] as number) - (other[k] ?? 0)) ** 2;
+        squares += (data[k] as number) ** 2;
+      }
+    }
+    if (squares > 0) total += missed / squares;
+  }
+  return total;
+}
+
+/**
+ * What counts of the outputs. Scores [N, classes] are read as a softmax reads them: the mean divergence (Kullback and
+ * Leibler) of what is got from what is expected, in nats. Other outputs: relativeError.
+ */
+export function divergence(expected: Outputs, got: Outputs): number {
+  const all = expected.flat();
+  const scores = all.length > 0 && all.every(({ dims }) => dims.length === 2 && (dims[1] ?? 0) > 2);
+  if (!scores) return relativeError(expected, got);
+  let total = 0;
+  let rows = 0;
+  for (const [i, batches] of expected.entries()) {
+    for (const [b, { dims, data }] of batches.entries()) {
+      const length = dims[1] ?? 1;
+      const other = got[i]?.[b]?.data ?? new Float32Array(data.length);
+      for (let start = 0; start < data.length; start += length, rows++) {
+        const p = logProbabilities(data.subarray(start, start + length));
+        const q = logProbabilities(other.subarray(start, start + length));
+        for (let k = 0; k < length; k++)
+          total += Math.exp(p[k] as number) * ((p[k] as number) - (q[k] as number));
+      }
+    }
+  }
+  return total / Math.max(1, rows);
+}
+
+const least = 1e-6;
+
+/** Of probabilities themselves, or of scores that are not yet. */
+function logProbabilities(row: Float32Array): Float64Array {
+  const sum = row.reduce((a, b) => a + b, 0);
+  const probabilities = Math.abs(sum - 1) < 1e-3 && row.every((value) => value >= 0);
+  if (probabilities) return Float64Array.from(row, (value) => Math.log(Math.max(value, least)));
+  const largest = row.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  const all = Math.log(row.reduce((a, value) => a + Math.exp(value - largest), 0)) + largest;
+  return Float64Array.from(row, (value) => value - all);
+}
