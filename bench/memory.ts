@@ -32,6 +32,15 @@ export interface MemoryResult {
   readonly measuredBytes: number;
 }
 
+export interface MemoryFile {
+  readonly commit: string;
+  readonly changed: boolean;
+  /** Day. */
+  readonly date: string;
+  /** Room after room. */
+  readonly results: readonly MemoryResult[];
+}
+
 function heapBytes(module: OrtModule): number {
   // Renews HEAPU8 where the memory has grown.
   module.getValue(0, 'i32');
@@ -98,7 +107,7 @@ function line({ model, axis, shards, predicted, loadedBytes, measuredBytes }: Me
 
 const { values } = parseArgs({
   options: {
-    models: { type: 'string', default: 'resnet50,esrgan-slim,yolox-nano,deit-tiny' },
+    models: { type: 'string', default: 'resnet50,esrgan-slim,esrgan-thick,yolox-nano,deit-tiny' },
     axes: { type: 'string', default: 'channels,rows' },
     shards: { type: 'string', default: '2' },
     json: { type: 'string' },
@@ -127,7 +136,8 @@ for (const id of values.models.split(',')) {
   }
 }
 if (values.json !== undefined) {
-  const text = `${JSON.stringify({ ...describeCommit(), results })}\n`;
+  const file: MemoryFile = { ...describeCommit(), date: new Date().toISOString().slice(0, 10), results };
+  const text = `${JSON.stringify(file)}\n`;
   if (values.json === '-') console.log(text);
   else {
     mkdirSync(dirname(values.json), { recursive: true });

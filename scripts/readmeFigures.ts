@@ -2,6 +2,7 @@
 import { oneTabSection, tabsSection, thinnedSection } from './figures/bench.ts';
 import { compileSection } from './figures/compile.ts';
 import { devicesSection } from './figures/devices.ts';
+import { memorySection } from './figures/memory.ts';
 import { repurposeSection } from './figures/repurpose.ts';
 import { scalerSection } from './figures/scaler.ts';
 import { sparseSection } from './figures/sparse.ts';
@@ -22,6 +23,7 @@ const sections: readonly (() => readonly string[])[] = [
   tabsSection,
   thinnedSection,
   oneTabSection,
+  memorySection,
   compileSection,
   devicesSection,
   scalerSection,
