@@ -35,8 +35,8 @@ export interface MemoryResult {
 export interface MemoryFile {
   readonly commit: string;
   readonly changed: boolean;
-  /** Day. */
-  readonly date: string;
+  /** Day, where it was noted. */
+  readonly date?: string;
   /** Room after room. */
   readonly results: readonly MemoryResult[];
 }

@@ -32,7 +32,7 @@ export function memoryLines({ results, commit, date }: MemoryFile): string[] {
   });
   const example = onlyTogether(cases);
   return [
-    `**Memory.** \`npm run bench:memory\`: the wasm heap of each device's Worker when it has run, beside what the loader predicts and holds against a limit before it fetches anything; the device that needs most of each room. Over ${results.length} devices the prediction is off by ${percent(Math.max(...errors))} at most${example === undefined ? '' : `; ${example}`}. ${date}, commit ${commit}.`,
+    `**Memory.** \`npm run bench:memory\`: the wasm heap of each device's Worker when it has run, beside what the loader predicts and holds against a limit before it fetches anything; the device that needs most of each room. Over ${results.length} devices the prediction is off by ${percent(Math.max(...errors))} at most${example === undefined ? '' : `; ${example}`}; ${date === undefined ? '' : `${date}, `}commit ${commit}.`,
     '',
     markdownTable(['model', 'divided by', 'devices', 'predicted MiB', 'measured MiB', 'difference'], rows),
     '',
