@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { trainingChart } from '../cli/charts/trainingChart.ts';
 import { type CurveFile, readCurve } from '../cli/trainingCurve.ts';
 import { readLog } from '../cli/trainingFolder.ts';
-import { trainingChart } from '../compiler/train/trainingChart.ts';
 
 export interface TrainingRow {
   readonly name: string;

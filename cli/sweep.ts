@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import type { Analysis } from '../compiler/analyse.ts';
 import { type CompileOptions, compileModel } from '../compiler/compile.ts';
-import { type Series, svgCharts } from '../compiler/train/svgChart.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import { keptRatio, type PlanFile } from '../protocol/plan.ts';
+import { type Series, svgCharts } from './charts/svgCharts.ts';
 import { writeBytes } from './files.ts';
 import { sparseTable } from './sparseText.ts';
 

@@ -1,6 +1,6 @@
 /** The README's table of sparse exchanges after training, and the picture of their curves: bench/results/sparse.json. */
 import type { Row as Point } from '../../bench/sparse/resultFile.ts';
-import { type Series, svgCharts } from '../../compiler/train/svgChart.ts';
+import { type Series, svgCharts } from '../../cli/charts/svgCharts.ts';
 import { markdownTable, origins, type Row, readResult } from './results.ts';
 
 export function sparseSection(): string[] {

@@ -1,9 +1,9 @@
 /** chart.svg of a training's folder, made from its log and its curve. */
 import { join } from 'node:path';
-import { trainingChart } from '../compiler/train/trainingChart.ts';
-import { writeBytes } from './files.ts';
-import { readCurve } from './trainingCurve.ts';
-import { readLog } from './trainingFolder.ts';
+import { writeBytes } from '../files.ts';
+import { readCurve } from '../trainingCurve.ts';
+import { readLog } from '../trainingFolder.ts';
+import { trainingChart } from './trainingChart.ts';
 
 export async function writeTrainingChart(folder: string): Promise<void> {
   const curve = await readCurve(join(folder, 'curve.json'));

@@ -1,5 +1,5 @@
 /** The picture of a training: loss, figures and kept ratio along its steps, and what each kept ratio came to. */
-import { type Point, type Series, svgCharts } from './svgChart.ts';
+import { type Point, type Series, svgCharts } from './svgCharts.ts';
 
 export interface ChartLine {
   readonly type: 'train' | 'evaluation';

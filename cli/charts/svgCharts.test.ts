@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { svgCharts } from './svgChart.ts';
-import { trainingChart } from './trainingChart.ts';
+import { svgCharts } from './svgCharts.ts';
 
 const chart = (points: [number, number][]) => ({
   title: 'Loss <1>',
@@ -27,16 +26,4 @@ test('points lie between round ticks, larger values higher; text is escaped', ()
 test('one value, none, and what is no number still make a picture', () => {
   expect(svgCharts([chart([[5, 3]])])).not.toMatch(/NaN|Infinity/);
   expect(svgCharts([chart([])])).toMatch(/^<svg.*<\/svg>\n$/);
-});
-
-test('a training shows its loss, its figures and its settled levels, each where there is one', () => {
-  const lines = [
-    { type: 'train', step: 20, loss: 2, keptFeatures: 1 },
-    { type: 'train', step: 40, loss: 1, keptFeatures: 0.5 },
-    { type: 'evaluation', step: 40, loss: 1.5 },
-  ] as const;
-  const svg = trainingChart(lines, [{ keptFeatures: 0.5, loss: 1.4 }]);
-  expect(svg).toContain('>Kept ratio<');
-  expect(svg).toContain('>Loss of the settled levels<');
-  expect(svg).not.toContain('Top-1');
 });
