@@ -21,8 +21,8 @@ import type { Division } from '../runtime/lower/program.ts';
 import { localLink, referenceDevice } from '../runtime/predict/costModel.ts';
 import { checkMemoryLimits } from '../runtime/predict/memoryLimit.ts';
 import type { Calibration } from './calibrate/calibration.ts';
-import { oneByOne } from './calibrate/oneByOne.ts';
 import { pixelCalibration } from './calibrate/pixelCalibration.ts';
+import { smallBatches } from './calibrate/smallBatches.ts';
 import { cheapChannels } from './divide/cheapChannels.ts';
 import { type ChosenDivision, chooseDivision, type PlanningCost } from './divide/chooseDivision.ts';
 import { divideByChannels } from './divide/divideChannels.ts';
@@ -170,7 +170,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
   const pictured = pixels === undefined ? normalised.model : pixelEnds(normalised.model, pixels);
   const calibrated = <T extends { readonly calibration?: Calibration }>(given: T): T => {
     if (given.calibration === undefined) return given;
-    const batches = batchOpen ? given.calibration : oneByOne(given.calibration);
+    const batches = batchOpen ? given.calibration : smallBatches(given.calibration, 1);
     if (pixels?.input === undefined) return { ...given, calibration: batches };
     return { ...given, calibration: pixelCalibration(batches, pictured, pixels.input) };
   };

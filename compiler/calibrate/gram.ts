@@ -9,7 +9,11 @@ import type { Products } from '../linearAlgebra/products.ts';
 import { assertFinite, batchSize, type Calibration } from './calibration.ts';
 import type { Contraction } from './contractions.ts';
 import { positionsPerSample, rowGatherer, rowWidth, samplePositions } from './patches.ts';
-import { openPrefix } from './prefix.ts';
+import { openPrefix, valueBytes } from './prefix.ts';
+import { smallBatches } from './smallBatches.ts';
+
+/** What all contractions of one batch may read, in bytes: a deep network with large maps reads gigabytes. */
+const batchBytes = 512 * 1024 * 1024;
 
 /** X'X / rows of rows X: every channel under every tap, and the 1. Row-major, width x width. */
 export interface Gram {
@@ -54,10 +58,16 @@ export async function gramMatrices(
       count: 0,
     };
   });
-  const prefix = await openPrefix(model, [...new Set(contractions.map(({ input }) => input))], backend);
+  const inputs = [...new Set(contractions.map(({ input }) => input))];
+  const prefix = await openPrefix(model, inputs, backend);
+  const sampleBytes = valueBytes(model.graph, inputs);
+  const { batches } = smallBatches(
+    calibration,
+    Math.max(1, Math.floor(batchBytes / Math.max(1, sampleBytes))),
+  );
   let done = 0;
   try {
-    for await (const batch of calibration.batches()) {
+    for await (const batch of batches()) {
       const values = await prefix.run(batch);
       const size = batchSize(batch);
       for (const sum of sums) {
@@ -78,9 +88,10 @@ export async function gramMatrices(
     await prefix.release();
   }
   return new Map(
-    sums.map(({ contraction, width, matrix, count }) => [
-      contraction,
-      { width, matrix: matrix.map((value) => value / Math.max(1, count)) },
-    ]),
+    sums.map(({ contraction, width, matrix, count }) => {
+      // In place: all together they may take gigabytes.
+      for (let i = 0; i < matrix.length; i++) matrix[i] = (matrix[i] as number) / Math.max(1, count);
+      return [contraction, { width, matrix }];
+    }),
   );
 }

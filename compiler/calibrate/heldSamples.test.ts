@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { float32Tensor, float32View } from '../../graph/tensor.ts';
 import { batchSize, type Calibration } from './calibration.ts';
 import { heldSamples } from './heldSamples.ts';
-import { oneByOne } from './oneByOne.ts';
 import type { Batch } from './prefix.ts';
+import { smallBatches } from './smallBatches.ts';
 
 /** Sample i holds [i, -i], in batches of 7. */
 function numbered(samples: number): Calibration {
@@ -45,12 +45,13 @@ test.each([
   }
 });
 
-test('one by one, every sample in order', async () => {
-  const batches = await read(oneByOne(numbered(16)));
-  expect(batches.map(batchSize)).toEqual(Array.from({ length: 16 }, () => 1));
-  expect(batches.map(({ x }) => (x === undefined ? 0 : float32View(x)[0]))).toEqual(
-    Array.from({ length: 16 }, (_, i) => i),
-  );
+test.each([1, 3, 7, 100])('in batches of %i at most, all samples come in their order', async (largest) => {
+  const small = smallBatches(numbered(23), largest);
+  const batches = await read(small);
+  expect(Math.max(...batches.map(batchSize))).toBe(Math.min(largest, 7));
+  const values = batches.flatMap(({ x }) => (x === undefined ? [] : [...float32View(x)]));
+  expect(values).toEqual(Array.from({ length: 23 }, (_, i) => [i, -i]).flat());
+  expect(small.samples).toBe(23);
 });
 
 test('a model that takes one sample at a time gets them one by one; all samples are not copied', async () => {

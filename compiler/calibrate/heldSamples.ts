@@ -26,7 +26,7 @@ export async function heldSamples(
   }
   const perBatch = Math.min(size, largest);
   const batches = Array.from({ length: Math.ceil(chosen.length / perBatch) }, (_, i) =>
-    joined(chosen.slice(i * perBatch, (i + 1) * perBatch)),
+    joinedSamples(chosen.slice(i * perBatch, (i + 1) * perBatch)),
   );
   return { samples: chosen.length, batches: () => batches };
 }
@@ -43,7 +43,8 @@ export function sampleAt(batch: Batch, index: number): Batch {
   });
 }
 
-function joined(samples: readonly Batch[]): Batch {
+/** Samples of one shape, at least one, as one batch. */
+export function joinedSamples(samples: readonly Batch[]): Batch {
   return mapped(samples[0] ?? {}, ({ dataType, dims, data }, name) => {
     const all = new Uint8Array(data.byteLength * samples.length);
     for (const [i, sample] of samples.entries()) {

@@ -2,7 +2,7 @@
 import type { Graph, Model } from '../../graph/graph.ts';
 import { saveModel } from '../../graph/save.ts';
 import { valuesRead } from '../../graph/sort.ts';
-import { float32View, type Tensor } from '../../graph/tensor.ts';
+import { elementCount, float32View, type Tensor } from '../../graph/tensor.ts';
 import type { Backend, Session, TensorHandle } from '../../runtime/backend.ts';
 
 /** Inputs of one or more samples, by name. */
@@ -16,6 +16,14 @@ export interface Observed {
 export interface Prefix {
   run(batch: Batch): Promise<ReadonlyMap<string, Observed>>;
   release(): Promise<void>;
+}
+
+/** Bytes of these values as float32 for one sample; what is open counts as 1. */
+export function valueBytes(graph: Graph, names: Iterable<string>): number {
+  return [...names].reduce((total, name) => {
+    const shape = graph.values.get(name)?.shape ?? [];
+    return total + 4 * elementCount(shape.map((dim) => (typeof dim === 'number' ? dim : 1)));
+  }, 0);
 }
 
 /** Only the nodes and weights that `values` need. */

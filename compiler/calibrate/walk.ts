@@ -5,10 +5,10 @@
  */
 import type { Graph, Model } from '../../graph/graph.ts';
 import { valuesRead } from '../../graph/sort.ts';
-import { elementCount, float32Tensor } from '../../graph/tensor.ts';
+import { float32Tensor } from '../../graph/tensor.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import type { Calibration } from './calibration.ts';
-import { type Batch, type Observed, openPrefix } from './prefix.ts';
+import { type Batch, type Observed, openPrefix, valueBytes } from './prefix.ts';
 
 export interface WalkOptions {
   readonly backend: Backend;
@@ -94,14 +94,11 @@ export class Walk {
 
 /** The most bytes that a walk keeps between two steps for one sample. */
 export function walkBytesPerSample(graph: Graph, steps: WalkOptions['steps']): number {
-  const bytes = (name: string) =>
-    elementCount((graph.values.get(name)?.shape ?? []).map((dim) => (typeof dim === 'number' ? dim : 1))) * 4;
-  const sum = (names: Iterable<string>) => [...names].reduce((total, name) => total + bytes(name), 0);
   let most = 0;
   let kept = new Set<string>();
   for (const [step, values] of steps.entries()) {
     const complete = new Set([...kept, ...values]);
-    most = Math.max(most, sum(complete));
+    most = Math.max(most, valueBytes(graph, complete));
     const used = needed(graph, steps.slice(step + 1).flat(), complete);
     kept = new Set([...complete].filter((name) => used.has(name)));
   }
