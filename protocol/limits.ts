@@ -118,6 +118,8 @@ export const limits = {
   /** Batches that make a window of the scaler, of a probe, and the fewest when the time below is over. */
   windowBatches: 20,
   probeBatches: 8,
+  /** Of traffic, until the scaler knows whether batches or instances pay. */
+  profileMs: 2_000,
   windowLeastBatches: 5,
   windowMs: 2_000,
   /** No window is shorter, however quick its batches: what else a device does for a moment would fill it. */

@@ -10,8 +10,10 @@ export interface Measured {
   readonly medianMs: number;
   /** Items per second. */
   readonly throughput: number;
-  /** Not seen since the speed changed. */
+  /** Not seen since the speed changed, or in too few batches to rely on. */
   readonly assumed: boolean;
+  /** Since the speed changed, in however few batches. */
+  readonly seen: boolean;
 }
 
 const nearMiss = 1.25;
@@ -33,10 +35,16 @@ export class Measurements {
     return point?.assumed === false ? point : undefined;
   }
 
+  /** Measured since the last change, if only in a few batches. */
+  seen(setting: Setting): Measured | undefined {
+    const point = this.get(setting);
+    return point?.seen === true ? point : undefined;
+  }
+
   record(report: WindowReport): Measured {
-    const { setting, p95Ms, medianMs, throughput } = report;
+    const { setting, p95Ms, medianMs, throughput, isHasty: assumed = false } = report;
     const before = this.get(setting);
-    const point = { setting, p95Ms, medianMs, throughput, assumed: false };
+    const point = { setting, p95Ms, medianMs, throughput, assumed, seen: true };
     const others = this.#points.filter((other) => other !== before);
     this.#points = [...others, point];
     if (before?.assumed === true) this.#scaleAssumed(medianMs / before.medianMs);
@@ -45,7 +53,7 @@ export class Measurements {
 
   /** Everything has become `ratio` times as slow: nothing is known for sure any more. */
   assume(ratio: number): void {
-    this.#points = this.#points.map((point) => ({ ...point, assumed: true }));
+    this.#points = this.#points.map((point) => ({ ...point, assumed: true, seen: false }));
     this.#scaleAssumed(ratio);
   }
 

@@ -1,6 +1,7 @@
 /**
  * Collects one window of traffic under one setting and says when it tells enough. The first batch of every instance
- * after a change is warm-up: it ran partly beside the setting before, and never counts.
+ * after a change is warm-up: it ran partly beside the setting before, and does not count; only where there is no time
+ * for more than a few batches it does.
  */
 import { limits } from '../../protocol/limits.ts';
 import { percentile } from './percentile.ts';
@@ -15,10 +16,14 @@ export interface ServedBatch {
   readonly moreWaited: boolean;
 }
 
+/** Of a window's time: of longer batches none is left out as warm-up. */
+export const longShare = 1 / 3;
+
 export class MeasuringWindow {
   readonly #proposal: Proposal;
   readonly #needed: number;
   readonly #settledAt: number;
+  readonly #endsAt: number;
   #warmUp: number;
   #openedAt: number;
   #batches = 0;
@@ -37,6 +42,7 @@ export class MeasuringWindow {
     this.#warmUp = warmUp;
     this.#settledAt = settledAt;
     this.#openedAt = now;
+    this.#endsAt = Math.max(now, settledAt) + (proposal.withinMs ?? Number.POSITIVE_INFINITY);
   }
 
   /** False for warm-up. */
@@ -46,7 +52,9 @@ export class MeasuringWindow {
 
   /** The report when this batch completed the window, else null. */
   add(batch: ServedBatch, p95LimitMs: number, now: number): WindowReport | null {
-    if (this.#warmUp > 0 || now < this.#settledAt) {
+    const { withinMs } = this.#proposal;
+    const isLong = withinMs !== undefined && batch.serviceMs > longShare * withinMs;
+    if ((this.#warmUp > 0 && !isLong) || now < this.#settledAt) {
       this.#warmUp = Math.max(0, this.#warmUp - 1);
       this.#openedAt = now;
       return null;
@@ -56,14 +64,16 @@ export class MeasuringWindow {
     if (batch.moreWaited) this.#pressed++;
     if (batch.serviceMs > p95LimitMs) this.#over++;
     for (let i = 0; i < batch.runs; i++) this.#latencies.push(batch.serviceMs);
-    return this.#isEnough(now) ? this.#report(now) : null;
+    return this.#isEnough(now, batch.serviceMs) ? this.#report(now) : null;
   }
 
-  #isEnough(now: number): boolean {
+  #isEnough(now: number, serviceMs: number): boolean {
     const elapsedMs = now - this.#openedAt;
-    if (elapsedMs < limits.windowShortestMs) return false;
     const { phase, setting } = this.#proposal;
-    if (this.#batches >= this.#needed) return this.#batches % setting.instances === 0;
+    const isRound = this.#batches % setting.instances === 0;
+    if (now >= this.#endsAt || (isRound && now + serviceMs > this.#endsAt)) return true;
+    if (elapsedMs < limits.windowShortestMs) return false;
+    if (this.#batches >= this.#needed) return isRound;
     // So many over the limit that the rest of the window cannot bring its p95 below it: no need to go on.
     if (phase !== 'probe' && this.#over > 0.05 * Math.max(this.#needed, this.#batches)) return true;
     const least = Math.max(limits.windowLeastBatches, setting.instances);
@@ -71,15 +81,19 @@ export class MeasuringWindow {
   }
 
   #report(now: number): WindowReport {
+    const { setting, withinMs } = this.#proposal;
     const elapsedMs = Math.max(now - this.#openedAt, 1e-3);
+    // Cut short before all instances have answered: each would go on like those that have.
+    const rounds = Math.max(1, setting.instances / this.#batches);
     return {
-      setting: this.#proposal.setting,
+      setting,
       batches: this.#batches,
       items: this.#items,
       p95Ms: percentile(this.#latencies, 0.95),
       medianMs: percentile(this.#latencies, 0.5),
-      throughput: (1000 * this.#items) / elapsedMs,
+      throughput: (1000 * this.#items * rounds) / elapsedMs,
       saturated: this.#pressed >= 0.8 * this.#batches,
+      isHasty: withinMs !== undefined && this.#batches < limits.windowLeastBatches,
     };
   }
 }

@@ -27,10 +27,10 @@ export function* measure(
   context: PolicyContext,
   setting: Setting,
   reason: string,
-  phase: Proposal['phase'] = 'search',
+  further: Partial<Pick<Proposal, 'phase' | 'withinMs'>> = {},
 ): Search<Measured> {
   for (;;) {
-    const report = yield { setting, phase, reason };
+    const report = yield { setting, phase: 'search', reason, ...further };
     if (report.saturated || report.p95Ms > context.objective.p95Ms)
       return context.measurements.record(report);
     reason = 'The load does not fill this setting, so nothing has to change.';

@@ -1,11 +1,14 @@
 /**
- * Finds out whether batching or instances pay, from three short windows: (1, 1), (many, 1), (1, many). Probes are
- * never the maximum, so that a device that cannot bear it is not asked to.
+ * Finds out whether batching or instances pay, from short windows: (1, 1), (many, 1), (1, many), with as many as the
+ * time allows; what lies beyond is extrapolated.
  */
-import { estimateLatency, probeInstances } from './latencyEstimate.ts';
+import { limits as named } from '../../protocol/limits.ts';
+import { estimateLatency } from './latencyEstimate.ts';
 import type { Measured } from './measurements.ts';
-import { defaultThreads, measure, type PolicyContext, searchMargin } from './policyContext.ts';
-import type { ScalerLimits, Search, Setting } from './setting.ts';
+import { type PolicyContext, searchMargin } from './policyContext.ts';
+import { probeSettings } from './probeSettings.ts';
+import { probe, probeUpwards, TimeBudget } from './probeUpwards.ts';
+import type { Search } from './setting.ts';
 
 export interface Profile {
   readonly approach: 'batching' | 'instances';
@@ -14,26 +17,25 @@ export interface Profile {
   readonly instancesGain: number;
 }
 
-const largestProbeBatch = 16;
+/** The rest is for batches that are under way when instances are made. */
+const planned = 0.9;
 
-export function probeSettings(limits: ScalerLimits): Record<'one' | 'batch' | 'instances', Setting> {
-  const threads = defaultThreads(limits);
-  return {
-    one: { batch: 1, instances: 1, threads },
-    batch: { batch: Math.min(belowMax(limits.maxBatch), largestProbeBatch), instances: 1, threads },
-    instances: { batch: 1, instances: Math.min(belowMax(limits.maxInstances), probeInstances), threads },
-  };
-}
-
+/** In two seconds of traffic, whatever a run takes; in one run where that is longer. */
 export function* profile(context: PolicyContext): Search<Profile> {
+  const budget = new TimeBudget(planned * named.profileMs);
   const settings = probeSettings(context.limits);
-  const one = yield* probe(context, settings.one, 'Profiling: one run at a time.');
-  const batch = yield* probe(context, settings.batch, `Profiling: batches of ${settings.batch.batch}.`);
-  const many = yield* probe(
+  const one = yield* probe(
     context,
-    settings.instances,
-    `Profiling: ${settings.instances.instances} instances.`,
+    settings.one,
+    'Profiling: one run at a time.',
+    budget,
+    named.profileMs / 4,
   );
+  // What batches do not need of their half is left to instances.
+  const half = new TimeBudget(budget.leftMs / 2);
+  const batch = yield* probeUpwards(context, 'batch', one, half);
+  const rest = new TimeBudget(budget.leftMs / 2 + half.leftMs);
+  const many = yield* probeUpwards(context, 'instances', one, rest);
   const batchingGain = batchThroughput(context, one, batch) / one.throughput;
   const instancesGain = instanceThroughput(context, one, many) / one.throughput;
   return {
@@ -41,16 +43,6 @@ export function* profile(context: PolicyContext): Search<Profile> {
     batchingGain,
     instancesGain,
   };
-}
-
-function* probe(context: PolicyContext, setting: Setting, reason: string): Search<Measured> {
-  return context.measurements.known(setting) ?? (yield* measure(context, setting, reason, 'probe'));
-}
-
-/** Half the maximum, but one at least, and two where two are allowed. */
-function belowMax(max: number): number {
-  if (max <= 2) return max;
-  return max > probeInstances ? Math.max(probeInstances, Math.floor(max / 2)) : Math.max(2, max - 1);
 }
 
 /** The largest batch within the objective, by the line through both probes. */

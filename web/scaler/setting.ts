@@ -35,6 +35,11 @@ export interface Proposal {
   readonly reason: string;
   /** `probe` windows are short and the profiler's; `search` looks for the setting; `hold` has found it. */
   readonly phase: 'probe' | 'search' | 'hold';
+  /**
+   * The window may take so long, warm-up included: it ends before a further batch would not fit, and with one batch at
+   * least. Without it a window is as long as its phase asks for.
+   */
+  readonly withinMs?: number;
 }
 
 /** One window of traffic under one setting; nothing of warm-up and of the setting before is in it. */
@@ -48,6 +53,8 @@ export interface WindowReport {
   readonly throughput: number;
   /** Batches were full and more runs waited: the setting was at its limit, not the load. */
   readonly saturated: boolean;
+  /** There was time for a few batches only: nothing to rely on. */
+  readonly isHasty?: boolean;
 }
 
 /**

@@ -6,7 +6,8 @@
 import { estimateLatency } from './latencyEstimate.ts';
 import type { Measured } from './measurements.ts';
 import { bandStart, knownOrMeasured, measure, type PolicyContext, searchMargin } from './policyContext.ts';
-import { probeSettings } from './profiler.ts';
+import { probeSettings } from './probeSettings.ts';
+import { probeUpwards } from './probeUpwards.ts';
 import type { Search, Setting } from './setting.ts';
 
 /** An estimate this far above the objective may still turn out to keep it. */
@@ -86,14 +87,14 @@ function startingPoint(
 function* predictor(context: PolicyContext, threads: number): Search<(instances: number) => number> {
   const { measurements, limits } = context;
   const probes = probeSettings(limits);
-  const many = { ...probes.instances, threads };
   const one = yield* assumedOrMeasured(context, { ...probes.one, threads });
-  const far = yield* assumedOrMeasured(context, many);
-  if (many.instances === 1) return () => one.p95Ms;
+  const far = farthest(context, threads) ?? (yield* probeUpwards(context, 'instances', one));
+  const many = far.setting.instances;
+  if (many === 1) return (instances) => instances * one.p95Ms;
   return (instances) => {
     const [low, high] = [measurements.get(one.setting) ?? one, measurements.get(far.setting) ?? far];
     const estimate = (m: number) =>
-      estimateLatency({ oneMs: low.p95Ms, many: many.instances, manyMs: high.p95Ms }, m, context.correction);
+      estimateLatency({ oneMs: low.p95Ms, many, manyMs: high.p95Ms }, m, context.correction);
     const near = measurements.all
       .filter(({ setting }) => setting.batch === 1 && setting.threads === threads)
       .sort((a, b) => distance(a, instances) - distance(b, instances))[0];
@@ -102,9 +103,19 @@ function* predictor(context: PolicyContext, threads: number): Search<(instances:
   };
 }
 
+/** Of what is known of several instances: those of the second probe, else the most. */
+function farthest({ measurements, limits }: PolicyContext, threads: number): Measured | undefined {
+  const { instances } = probeSettings(limits).instances;
+  const probed = measurements.get({ batch: 1, instances, threads });
+  if (probed !== undefined) return probed;
+  return measurements.all
+    .filter(({ setting }) => setting.batch === 1 && setting.threads === threads && setting.instances > 1)
+    .sort((a, b) => b.setting.instances - a.setting.instances)[0];
+}
+
 function* assumedOrMeasured(context: PolicyContext, setting: Setting): Search<Measured> {
   const reason = `Probing ${setting.instances} instances.`;
-  return context.measurements.get(setting) ?? (yield* measure(context, setting, reason, 'probe'));
+  return context.measurements.get(setting) ?? (yield* measure(context, setting, reason, { phase: 'probe' }));
 }
 
 function distance({ setting }: Measured, instances: number): number {
