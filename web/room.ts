@@ -101,6 +101,7 @@ export class Room {
       wasmBase,
       device: worker,
       coordinator: this.#coordinator,
+      memoryLimitBytes: options.memoryLimitBytes ?? null,
       mesh: () => this.#mesh,
     });
     this.#links = new PeerLinks({

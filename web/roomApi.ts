@@ -26,7 +26,7 @@ export interface JoinOptions {
   readonly wasmBase?: string | URL | undefined;
   /** Which devices a plan runs on; default `best`, see Session.useDevices. */
   readonly devices?: DeviceChoice | undefined;
-  /** This device loads no shards that are predicted to need a larger wasm heap. */
+  /** This device loads no shards, and no further instance, with which its wasm heaps are predicted to need more. */
   readonly memoryLimitBytes?: number | undefined;
   /** What the others see; default: browser and platform. */
   readonly name?: string | undefined;

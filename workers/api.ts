@@ -88,6 +88,8 @@ export interface DeviceApi {
    * of those it held before. Resolves with the plans' addresses.
    */
   holdPlans(plans: readonly ReadonlyMap<string, Uint8Array>[]): Promise<readonly string[]>;
+  /** Bytes of the wasm heap that this device's shards of the open plan are predicted to need; 0 without any. */
+  predictHeap(placement: PlacementMessage): Promise<number>;
   /**
    * Lowers the open plan for a placement, fetches the weights of this device's shards (hash-checked,
    * cached), creates the sessions and warms them up. The old placement stays usable until this resolves.

@@ -13,6 +13,7 @@ const packed: Packed<DeviceApi> = {
   measureSpeed: () => packResult(() => worker.measureSpeed()),
   measureLink: (deviceId) => packResult(() => worker.measureLink(deviceId)),
   forecast: (question) => packResult(() => worker.forecast(question)),
+  predictHeap: (placement) => packResult(() => worker.predictHeap(placement)),
   load: (placement, onProgress) => packResult(() => worker.load(placement, onProgress)),
   connect: (deviceId, channel) => packResult(() => worker.connect(deviceId, channel)),
   disconnect: (deviceId) => packResult(() => worker.disconnect(deviceId)),

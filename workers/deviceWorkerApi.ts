@@ -24,7 +24,7 @@ import type {
   PlanSource,
   PlanSummary,
 } from './api.ts';
-import { checkMemory } from './checkMemory.ts';
+import { checkMemory, predictedPeak } from './checkMemory.ts';
 import { type PlanFiles, servedFiles } from './planFiles.ts';
 import { PlanForecasts } from './planForecasts.ts';
 import { planSummary } from './planSummary.ts';
@@ -88,15 +88,18 @@ export class DeviceWorker implements DeviceApi {
     return planSummary(plan);
   }
 
+  async predictHeap(placement: PlacementMessage): Promise<number> {
+    const { id } = this.#device();
+    return predictedPeak(this.#opened().plan, placement, id)?.heapBytes ?? 0;
+  }
+
   async holdPlans(plans: readonly ReadonlyMap<string, Uint8Array>[]): Promise<readonly string[]> {
     return this.#roomFiles.hold(plans);
   }
 
   async load(placement: PlacementMessage, onProgress: (progress: LoadProgress) => void): Promise<LoadReport> {
     const { device, id, backend, memoryLimitBytes } = this.#device();
-    if (this.#plan === null)
-      throw new StarlingError('PLAN_NOT_FOUND', 'No plan is open; open one before loading.');
-    const { files: source, plan } = this.#plan;
+    const { files: source, plan } = this.#opened();
     checkMemory(plan, placement, id, memoryLimitBytes);
     const shards = placement.shards[placement.devices.indexOf(id)] ?? [];
     const wanted = plan.file.weights.map(
@@ -160,6 +163,11 @@ export class DeviceWorker implements DeviceApi {
   #filesOf(url: string, from?: string): PlanFiles {
     const held = heldPlanHash(url);
     return held === null ? servedFiles(url) : this.#roomFiles.of(held, from);
+  }
+
+  #opened(): { readonly files: PlanFiles; readonly plan: Plan } {
+    if (this.#plan !== null) return this.#plan;
+    throw new StarlingError('PLAN_NOT_FOUND', 'No plan is open; open one before loading.');
   }
 
   #device(): Started {

@@ -224,3 +224,23 @@ test('a stream of requests on the page shows what the scaler does, over time', a
   await expect.poll(async () => (await stats(page))?.batchesInFlight).toBe(0);
   await expect(page.locator('#messages')).toBeEmpty();
 });
+
+test('a limit of memory bounds the instances of its device, and the panel says so', async ({ context }) => {
+  // In MiB: the room's share and one instance fit, of at least 16 each, and no third heap.
+  const a = await openTab(context, site, 'scaled-memory', { memory: '40' });
+  await openTab(context, site, 'scaled-memory', { memory: '40' });
+  await expectShards(a, ['0,1', '2,3']);
+  await loadScaled(a, { p95Ms: 10_000, policy: { fixed: { batch: 1, instances: 4 } } });
+  // Errors leave a page without their codes.
+  const refusalOf = (page: Page) =>
+    page.evaluate(async () => (await globalThis.starling.session).scalerStats()?.refusal?.toJSON());
+  await expect.poll(async () => (await refusalOf(a))?.code, { timeout: 60_000 }).toBe('MEMORY_LIMIT');
+  const { instances, placements } = (await stats(a)) ?? {};
+  const refusal = await refusalOf(a);
+  expect(instances).toBeLessThanOrEqual(2);
+  expect(placements?.length).toBe(instances);
+  expect(refusal?.message).toMatch(
+    /One more instance needs about \d+ MiB on this device, .* its limit is 40 MiB/,
+  );
+  await expectAllRight(await runMany(a, ['one'], 6, [1, 2]));
+});

@@ -41,6 +41,16 @@ export interface HostedInstanceOptions {
   onEnd(): void;
 }
 
+/** What a device of an instance could not do. */
+export class DeviceRefusal extends StarlingError {
+  readonly device: string;
+
+  constructor(device: string, { code, message }: Pick<StarlingError, 'code' | 'message'>) {
+    super(code, message);
+    this.device = device;
+  }
+}
+
 /** What tells of the instance and not of the run. */
 const endings: readonly string[] = ['PEER_LOST', 'NO_DEVICE', 'WORKER_DIED', 'RUN_ABORTED', 'RUN_TIMEOUT'];
 
@@ -93,7 +103,7 @@ export class HostedInstance implements Instance {
     this.#member = startMember((error) => this.lose(error));
     this.#member.ready.then(
       () => this.#readyOn(self),
-      (thrown: unknown) => this.lose(StarlingError.from(thrown, 'SESSION_FAILED')),
+      (thrown: unknown) => this.lose(new DeviceRefusal(self, StarlingError.from(thrown, 'SESSION_FAILED'))),
     );
   }
 
@@ -101,7 +111,10 @@ export class HostedInstance implements Instance {
   heard(from: string, error: ErrorMessage | null): void {
     if (!this.placement.devices.includes(from)) return;
     if (error === null) this.#readyOn(from);
-    else this.lose(new StarlingError(error.code, `Device ${from.slice(0, 8)}: ${error.message}`));
+    else {
+      const message = `Device ${from.slice(0, 8)}: ${error.message}`;
+      this.lose(new DeviceRefusal(from, { code: error.code, message }));
+    }
   }
 
   async run(inputs: RunInputs, signal: AbortSignal): Promise<InstanceResult> {

@@ -6,9 +6,11 @@ import type { BackendKind, WasmBase } from '../../protocol/backendInfo.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { InstanceMessage, OpenInstance } from '../../protocol/instanceMessages.ts';
 import type { DeviceApi, PlanSource } from '../../workers/api.ts';
+import type { MemoryLedger } from './memoryLedger.ts';
 
 /** The Worker of a part; the page makes one for each. */
-export interface InstanceWorker extends Pick<DeviceApi, 'start' | 'openPlan' | 'load' | 'run' | 'abort'> {
+export interface InstanceWorker
+  extends Pick<DeviceApi, 'start' | 'openPlan' | 'predictHeap' | 'load' | 'run' | 'abort'> {
   connect(deviceId: string, channel: RTCDataChannel): Promise<void>;
   close(): void;
 }
@@ -17,6 +19,7 @@ export interface MemberPorts {
   readonly self: string;
   readonly backend: BackendKind;
   readonly wasmBase: WasmBase;
+  readonly memory: MemoryLedger;
   startWorker(onDeath: (error: StarlingError) => void): InstanceWorker;
   send(to: string, message: InstanceMessage): boolean;
   /** With the number under which the other device is to open it; null where there is none. */
@@ -43,6 +46,8 @@ export class InstanceMember {
   readonly ready: Promise<void>;
   readonly #ports: MemberPorts;
   readonly #numbers = new Map<string, (number: number) => void>();
+  #giveBack: () => void = () => undefined;
+  #closed = false;
   #fail: (error: StarlingError) => void = () => undefined;
 
   constructor(ports: MemberPorts, options: MemberOptions) {
@@ -65,8 +70,10 @@ export class InstanceMember {
 
   /** Ends the Worker and what runs on it. */
   close(reason: StarlingError): void {
+    this.#closed = true;
     this.#fail(reason);
     this.worker.close();
+    this.#giveBack();
   }
 
   async #start(sources: readonly PlanSource[]): Promise<void> {
@@ -78,7 +85,11 @@ export class InstanceMember {
     await this.worker.start({ deviceId: self, backend, threads, wasmBase });
     await Promise.all(others.map((id) => this.#link(id, numbers.get(id))));
     await this.#openPlan(sources);
-    await this.worker.load({ epoch, devices, shards, host: this.host }, () => undefined);
+    const placement = { epoch, devices, shards, host: this.host };
+    const bytes = await this.worker.predictHeap(placement);
+    if (this.#closed) return;
+    this.#giveBack = this.#ports.memory.reserve(bytes);
+    await this.worker.load(placement, () => undefined);
   }
 
   #numberOf(peer: string): Promise<number> {

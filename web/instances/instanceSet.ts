@@ -10,8 +10,13 @@ import type { Instance } from './hostedInstance.ts';
 
 export interface InstanceSetPorts {
   readonly clock: Clock;
-  /** Where the next one is to live beside the others: the same answer while devices and wishes stay the same. */
+  /**
+   * Where the next one is to live beside the others: the same answer while devices and wishes stay the same. Throws
+   * MEMORY_LIMIT where there is no memory for it.
+   */
   place(others: readonly Shares[]): Shares;
+  /** One could not be made beside the others. Whether another place is to be tried. */
+  refused(placement: Shares, others: readonly Shares[], error: unknown): boolean;
   open(placement: Shares, threads: number): Promise<Instance>;
   /** One that was wanted is gone. */
   onLost(): void;
@@ -24,6 +29,22 @@ interface Member {
   busy: boolean;
   state: 'wanted' | 'parked';
   cancelParking: () => void;
+}
+
+interface Failure {
+  readonly error: unknown;
+  /** The missing ones may find another place. */
+  readonly isWorthwhile: boolean;
+}
+
+class Refused implements Failure {
+  readonly error: unknown;
+  readonly isWorthwhile: boolean;
+
+  constructor(error: unknown, isWorthwhile: boolean) {
+    this.error = error;
+    this.isWorthwhile = isWorthwhile;
+  }
 }
 
 export class InstanceSet {
@@ -55,21 +76,39 @@ export class InstanceSet {
    */
   async resize(count: number, threads: number): Promise<void> {
     const kept = new Set<Member>();
-    const placements: Shares[] = [];
-    const opening: Promise<void>[] = [];
-    for (let i = 0; i < count; i++) {
-      const placement = this.#ports.place(placements);
-      placements.push(placement);
-      const known = this.#find(placement, threads, kept);
-      if (known === null) opening.push(this.#open(placement, threads, kept));
-      else kept.add(this.#want(known));
-    }
-    const results = await Promise.allSettled(opening);
+    let failure = await this.#fill(count, threads, kept);
+    while (failure?.isWorthwhile === true) failure = await this.#fill(count, threads, kept);
     // Only now: until then the others serve.
     for (const member of this.#wanted()) if (!kept.has(member)) this.#park(member);
     this.#ports.onIdle();
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+    if (failure !== null) throw failure.error;
+  }
+
+  /** Makes what is missing; null where nothing is. */
+  async #fill(count: number, threads: number, kept: Set<Member>): Promise<Failure | null> {
+    kept.clear();
+    const placements: Shares[] = [];
+    const opening: Promise<void>[] = [];
+    for (let i = 0; i < count; i++) {
+      try {
+        placements.push(this.#ports.place(placements));
+      } catch (thrown) {
+        opening.push(Promise.reject(thrown));
+        break;
+      }
+      const placement = placements[i];
+      if (placement === undefined) break;
+      const known = this.#find(placement, threads, kept);
+      if (known === null) opening.push(this.#open(placement, placements.slice(0, i), threads, kept));
+      else kept.add(this.#want(known));
+    }
+    const results = await Promise.allSettled(opening);
+    const failed = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    if (failed.length === 0) return null;
+    const other = failed.find((reason) => reason instanceof Refused && reason.isWorthwhile);
+    const [first] = failed;
+    const error: unknown = first instanceof Refused ? first.error : first;
+    return { error, isWorthwhile: !this.#closed && other !== undefined };
   }
 
   /** An idle instance, busy from now on; null where there is none. */
@@ -113,8 +152,18 @@ export class InstanceSet {
     return fitting.find(({ state }) => state === 'wanted') ?? fitting[0] ?? null;
   }
 
-  async #open(placement: Shares, threads: number, kept: Set<Member>): Promise<void> {
-    const instance = await this.#ports.open(placement, threads);
+  async #open(
+    placement: Shares,
+    others: readonly Shares[],
+    threads: number,
+    kept: Set<Member>,
+  ): Promise<void> {
+    let instance: Instance;
+    try {
+      instance = await this.#ports.open(placement, threads);
+    } catch (thrown) {
+      throw new Refused(thrown, this.#giveWay(thrown) || this.#ports.refused(placement, others, thrown));
+    }
     if (this.#closed || instance.lost !== null) {
       instance.close();
       throw instance.lost ?? new StarlingError('RUN_ABORTED', 'The session was released.');
@@ -124,6 +173,15 @@ export class InstanceSet {
     kept.add(member);
     instance.onLost(() => this.#lost(member));
     this.#ports.onIdle();
+  }
+
+  /** What is parked takes memory that others need. */
+  #giveWay(thrown: unknown): boolean {
+    const isFull = StarlingError.from(thrown, 'INTERNAL').code === 'MEMORY_LIMIT';
+    const parked = [...this.#members].filter(({ state, busy }) => state === 'parked' && !busy);
+    if (!isFull || parked.length === 0) return false;
+    for (const member of parked) this.#drop(member);
+    return true;
   }
 
   #want(member: Member): Member {

@@ -9,6 +9,7 @@ import { type DeviceWorker, startDeviceWorker } from '../worker/deviceWorker.ts'
 import { bridgePorts } from './bridgePorts.ts';
 import { ChannelNumbers } from './channelNumbers.ts';
 import type { InstanceWorker } from './instanceMember.ts';
+import type { MemoryLedger } from './memoryLedger.ts';
 import { RoomInstances } from './roomInstances.ts';
 
 export interface PageInstancesOptions {
@@ -17,16 +18,18 @@ export interface PageInstancesOptions {
   readonly wasmBase: WasmBase;
   /** The page's first Worker, which has the files of plans that no server has. */
   readonly device: Pick<DeviceWorker, 'connectPort'>;
+  readonly memory: MemoryLedger;
   mesh(): Mesh;
 }
 
 export function createPageInstances(options: PageInstancesOptions): RoomInstances {
-  const { self, backend, wasmBase, mesh } = options;
+  const { self, backend, wasmBase, memory, mesh } = options;
   const numbers = new ChannelNumbers();
   return new RoomInstances({
     self,
     backend: backend.kind,
     wasmBase,
+    memory,
     clock: systemClock,
     planAddresses: (plan) => planAddresses(plan, location.origin),
     startWorker: (onDeath) => startInstanceWorker(options, onDeath),

@@ -6,12 +6,14 @@ import { systemClock } from '../clock.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { Candidate } from '../placement.ts';
 import { describePlan } from '../planAddresses.ts';
+import { MemoryLedger } from './memoryLedger.ts';
 import { createPageInstances, type PageInstancesOptions } from './pageInstances.ts';
 import type { RoomInstances } from './roomInstances.ts';
 import { ScaledRuns, type ScalerWishes } from './scaledRuns.ts';
 
-export interface PageScalingOptions extends PageInstancesOptions {
+export interface PageScalingOptions extends Omit<PageInstancesOptions, 'memory'> {
   readonly coordinator: Pick<Coordinator, 'state' | 'run'>;
+  readonly memoryLimitBytes: number | null;
 }
 
 export class PageScaling {
@@ -21,7 +23,9 @@ export class PageScaling {
 
   constructor(options: PageScalingOptions) {
     this.#options = options;
-    this.instances = createPageInstances(options);
+    const { memoryLimitBytes: limitBytes, coordinator } = options;
+    const roomBytes = () => coordinator.state.own.load?.heapBytes ?? 0;
+    this.instances = createPageInstances({ ...options, memory: new MemoryLedger({ limitBytes, roomBytes }) });
   }
 
   /** The runs of a plan that is loaded; null without an objective. Throws USAGE. */

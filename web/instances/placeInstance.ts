@@ -8,6 +8,28 @@ export interface InstanceRoom {
   readonly numShards: number;
 }
 
+/** What is known of the devices' memory, from what they refused. */
+export interface InstanceCapacity {
+  /** Of how many instances a device holds shards, at most; devices that are not listed have refused nothing. */
+  readonly partsOf: ReadonlyMap<string, number>;
+  /** Instances that the host can feed. */
+  readonly most: number;
+}
+
+export const unlimited: InstanceCapacity = { partsOf: new Map(), most: Number.POSITIVE_INFINITY };
+
+/** What follows from a device that had no memory for its part of `refused`, beside its parts of `others`. */
+export function lessCapacity(
+  known: InstanceCapacity,
+  device: string,
+  refused: Shares,
+  others: readonly Shares[],
+): InstanceCapacity {
+  if (!holders(refused).includes(device)) return { ...known, most: Math.min(known.most, others.length) };
+  const parts = others.filter((other) => holders(other).includes(device)).length;
+  return { ...known, partsOf: new Map([...known.partsOf, [device, parts]]) };
+}
+
 /** Devices that may hold shards, this one first. */
 export function usableDevices({ self, candidates }: Omit<InstanceRoom, 'numShards'>): string[] {
   const others = candidates.filter(({ mayStop, links }) => !mayStop && links.includes(self));
@@ -16,14 +38,17 @@ export function usableDevices({ self, candidates }: Omit<InstanceRoom, 'numShard
 
 /**
  * So many devices with equal shares, or as many as there are, fewest shards held by `others` first: 1 is a whole model
- * on one device. A device takes part only if it is linked with every other that does.
+ * on one device. A device takes part only if it is linked with every other that does. Null where devices have no memory
+ * for one more.
  */
 export function placeInstance(
   room: InstanceRoom,
   devicesPerInstance: number,
   others: readonly Shares[],
-): Shares {
+  capacity: InstanceCapacity = unlimited,
+): Shares | null {
   const { self, candidates, numShards } = room;
+  if (others.length >= capacity.most) return null;
   const linksOf = new Map(candidates.map(({ id, links }) => [id, links]));
   const isLinked = (a: string, b: string) =>
     (a === self || linksOf.get(a)?.includes(b) === true) &&
@@ -31,11 +56,16 @@ export function placeInstance(
   const held = heldShards(others);
   // A stable sort: of equals this device, then by id.
   const order = usableDevices(room).sort((a, b) => (held.get(a) ?? 0) - (held.get(b) ?? 0));
+  const parts = (id: string) => others.filter((other) => holders(other).includes(id)).length;
   const members: string[] = [];
+  let isFull = false;
   for (const id of order) {
     if (members.length >= Math.min(devicesPerInstance, numShards)) break;
-    if (members.every((member) => isLinked(member, id))) members.push(id);
+    if (parts(id) >= (capacity.partsOf.get(id) ?? Number.POSITIVE_INFINITY)) isFull = true;
+    else if (members.every((member) => isLinked(member, id))) members.push(id);
   }
+  // Over fewer devices than were asked for the shares would be larger still.
+  if (isFull && members.length < Math.min(devicesPerInstance, numShards)) return null;
   const shards = equalShares(numShards, members.length);
   return members.includes(self)
     ? { devices: members, shards }

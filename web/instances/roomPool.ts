@@ -15,8 +15,10 @@ import { holders } from './placeInstance.ts';
 
 export interface RoomPoolPorts {
   readonly clock: Clock;
-  /** Where the next instance is to live, beside those that there are. */
+  /** Where the next instance is to live, beside those that there are. Throws MEMORY_LIMIT. */
   place(others: readonly Shares[]): Shares;
+  /** One could not be made beside the others. Whether another place is to be tried. */
+  refused(placement: Shares, others: readonly Shares[], error: unknown): boolean;
   open(placement: Shares, threads: number): Promise<Instance>;
   /** One batch on the room's own placement; one at a time. */
   runOnRoom(inputs: RunInputs, signal: AbortSignal): Promise<RunOutcome>;

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { float32Tensor, float32View } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { RunInputs } from '../coordinator/runQueue.ts';
-import type { Candidate } from '../placement.ts';
+import type { Candidate, Shares } from '../placement.ts';
 import { VirtualClock } from '../scaler/testing/virtualClock.ts';
-import type { Instance } from './hostedInstance.ts';
+import { DeviceRefusal, type Instance } from './hostedInstance.ts';
 import { holders } from './placeInstance.ts';
 import { ScaledRuns, type ScalerWishes } from './scaledRuns.ts';
 
@@ -30,10 +30,12 @@ const plan = {
 class SimulatedRoom {
   readonly clock = new VirtualClock();
   readonly there = new Set(['b', 'c', 'd']);
-  readonly instances = new Set<{ lose(): void; readonly devices: readonly string[] }>();
+  readonly instances = new Set<{ lose(): void } & Shares>();
   readonly batches: { readonly items: number; readonly inFlight: number }[] = [];
   /** The next instances cannot be made. */
   refusals = 0;
+  /** Of each device, in shards of this plan; a part without shards takes half of one. */
+  memory: Readonly<Record<string, number>> = {};
   #inFlight = 0;
 
   candidates(): Candidate[] {
@@ -47,6 +49,11 @@ class SimulatedRoom {
   ): Promise<Instance> {
     await new Promise<void>((resolve) => this.clock.after(40, resolve));
     if (this.refusals-- > 0) throw new StarlingError('SESSION_FAILED', 'No memory for one more.');
+    const full = placement.devices.find(
+      (id) => this.#held(id) + takes(placement, id) > (this.memory[id] ?? 99),
+    );
+    if (full !== undefined)
+      throw new DeviceRefusal(full, new StarlingError('MEMORY_LIMIT', `Device ${full} is full.`));
     const pending = new Set<(error: StarlingError) => void>();
     const listeners: (() => void)[] = [];
     let lost: StarlingError | null = null;
@@ -57,7 +64,7 @@ class SimulatedRoom {
       for (const fail of [...pending]) fail(lost);
       for (const listener of listeners) listener();
     };
-    const entry = { lose, devices: placement.devices };
+    const entry = { lose, ...placement };
     this.instances.add(entry);
     return {
       placement,
@@ -69,6 +76,10 @@ class SimulatedRoom {
       onLost: (listener) => listeners.push(listener),
       close: lose,
     };
+  }
+
+  #held(id: string): number {
+    return [...this.instances].reduce((sum, instance) => sum + takes(instance, id), 0);
   }
 
   leave(id: string): void {
@@ -135,6 +146,11 @@ class SimulatedRoom {
   }
 }
 
+function takes({ devices, shards }: Shares, id: string): number {
+  const index = devices.indexOf(id);
+  return index < 0 ? 0 : Math.max(0.5, shards[index]?.length ?? 0);
+}
+
 const happening = fc.oneof(
   fc.record({
     kind: fc.constant('submit' as const),
@@ -147,6 +163,11 @@ const happening = fc.oneof(
   fc.record({ kind: fc.constant('join' as const), id: fc.constantFrom('b', 'c', 'd') }),
   fc.record({ kind: fc.constant('refuse' as const), count: fc.integer({ min: 1, max: 4 }) }),
   fc.record({ kind: fc.constant('abort' as const), which: fc.nat() }),
+  fc.record({
+    kind: fc.constant('memory' as const),
+    id: fc.constantFrom('a', 'b', 'c', 'd'),
+    shards: fc.integer({ min: 0, max: 12 }),
+  }),
 );
 
 describe('runs under an objective in a room', () => {
@@ -174,6 +195,7 @@ describe('runs under an objective in a room', () => {
             if (event.kind === 'wait') await room.clock.advance(event.ms);
             else if (event.kind === 'abort') controllers[event.which % (controllers.length || 1)]?.abort();
             else if (event.kind === 'refuse') room.refusals = event.count;
+            else if (event.kind === 'memory') room.memory = { ...room.memory, [event.id]: event.shards };
             else if (event.kind === 'leave') {
               room.leave(event.id);
               runs.devicesChanged();
@@ -251,6 +273,40 @@ describe('runs under an objective in a room', () => {
     await room.clock.advance(1_000);
     expect(runs.stats().placements).toEqual([['a'], ['b'], ['c'], ['d']]);
     expect(holders({ devices: ['a', 'b'], shards: [[], [0]] })).toEqual(['b']);
+    runs.close(new StarlingError('RUN_ABORTED', 'Done.'));
+  });
+
+  it.each([
+    // Whole models: as many as fit on all devices together, wherever that is; a also feeds those of others.
+    [{ a: 4.5, b: 4, c: 0, d: 0 }, 8, 1, ['a', 'b']],
+    [{ a: 8.5, b: 4, c: 3, d: 0 }, 8, 1, ['a', 'a', 'b']],
+    [{ a: 4, b: 4, c: 4, d: 4 }, 8, 1, ['a']],
+    [{ a: 0.5, b: 8, c: 0, d: 0 }, 8, 1, ['b']],
+    // No device holds a whole one.
+    [{ a: 3, b: 3, c: 3, d: 3 }, 3, undefined, ['a,b', 'c,d']],
+  ] as const)('makes no more instances than %o holds', async (memory, maxInstances, perDevice, expected) => {
+    const room = new SimulatedRoom();
+    room.memory = memory;
+    const runs = room.scaled({
+      slo: { p95Ms: 1000 },
+      maxBatch: 1,
+      maxInstances,
+      devicesPerInstance: perDevice,
+      policy: { fixed: { batch: 1, instances: maxInstances } },
+      queueCapacity: 64,
+    });
+    await room.clock.advance(5_000);
+    const { placements, refusal } = runs.stats();
+    expect(placements.map((devices) => devices.join()).toSorted()).toEqual(expected);
+    expect(refusal?.code).toBe('MEMORY_LIMIT');
+    expect(refusal?.message).toMatch(/Device [abcd] is full\./);
+    const x = float32Tensor([1, 1], [1]);
+    const asked = Array.from({ length: 80 }, () => runs.run({ x }, {}));
+    const settled = Promise.allSettled(asked);
+    await room.clock.advance(5_000);
+    const refused = (await settled).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    expect(refused.length).toBeGreaterThan(0);
+    expect(String(refused[0])).toMatch(/no more instances because: Device [abcd] is full/);
     runs.close(new StarlingError('RUN_ABORTED', 'Done.'));
   });
 });

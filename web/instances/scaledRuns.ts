@@ -7,7 +7,7 @@ import { limits } from '../../protocol/limits.ts';
 import type { PlanSummary } from '../../workers/api.ts';
 import type { Clock } from '../clock.ts';
 import type { RunInputs } from '../coordinator/runQueue.ts';
-import type { Candidate } from '../placement.ts';
+import type { Candidate, Shares } from '../placement.ts';
 import type { PlanPlace } from '../planAddresses.ts';
 import type { PolicyChoice } from '../scaler/policies.ts';
 import type { SubmitOptions } from '../scaler/requestQueue.ts';
@@ -15,7 +15,8 @@ import { createScaler } from '../scaler/scaler.ts';
 import type { Decision, Scaler, ScalerStats } from '../scaler/scalerApi.ts';
 import type { Objective } from '../scaler/setting.ts';
 import { DevicesPerInstance } from './devicesPerInstance.ts';
-import { placeInstance, usableDevices } from './placeInstance.ts';
+import { DeviceRefusal } from './hostedInstance.ts';
+import { lessCapacity, placeInstance, unlimited, usableDevices } from './placeInstance.ts';
 import type { RoomInstances } from './roomInstances.ts';
 import { type RoomAnswer, RoomPool, type RoomPoolPorts } from './roomPool.ts';
 
@@ -61,6 +62,8 @@ export class ScaledRuns {
   readonly #scaler: Scaler<RunInputs, RoomAnswer>;
   readonly #listeners = new Set<(decision: Decision) => void>();
   readonly #limits: { readonly maxBatch: number; readonly maxInstances: number };
+  #capacity = unlimited;
+  #full: StarlingError | null = null;
   #devices = '';
   #alone = false;
   #closed: StarlingError | null = null;
@@ -75,7 +78,8 @@ export class ScaledRuns {
     this.#pool = new RoomPool({
       clock,
       runOnRoom: options.runOnRoom,
-      place: (others) => placeInstance(this.#room(), this.#perInstance.current, others),
+      place: (others) => this.#place(others),
+      refused: (placement, others, error) => this.#refused(placement, others, error),
       open: (shares, count) => this.#open(shares, count),
     });
     this.#noteDevices();
@@ -133,7 +137,22 @@ export class ScaledRuns {
     this.#pool.close(reason);
   }
 
-  async #open({ devices, shards }: ReturnType<typeof placeInstance>, threads: number) {
+  #place(others: readonly Shares[]): Shares {
+    const placement = placeInstance(this.#room(), this.#perInstance.current, others, this.#capacity);
+    if (placement !== null) return placement;
+    if (others.length === 0) this.#divideFurther();
+    throw this.#full ?? new StarlingError('MEMORY_LIMIT', 'No device has memory for a further instance.');
+  }
+
+  /** A device without memory for its part says how much there is: the next one may live elsewhere. */
+  #refused(placement: Shares, others: readonly Shares[], error: unknown): boolean {
+    if (!isFull(error)) return false;
+    this.#full = error;
+    this.#capacity = lessCapacity(this.#capacity, error.device, placement, others);
+    return true;
+  }
+
+  async #open({ devices, shards }: Shares, threads: number) {
     const { instances, url, place, plan } = this.#options;
     const wish = {
       url,
@@ -145,10 +164,17 @@ export class ScaledRuns {
     try {
       return await instances.open(wish);
     } catch (thrown) {
-      const isFirst = this.#pool.placements.length === 0;
-      if (isFirst && this.#closed === null && this.#perInstance.refused()) this.#placeAnewLater();
+      // Without memory on one device it may live on another as it is.
+      if (!isFull(thrown) && this.#pool.placements.length === 0) this.#divideFurther();
       throw thrown;
     }
+  }
+
+  /** Not even one instance can be made like this. */
+  #divideFurther(): void {
+    if (this.#closed !== null || !this.#perInstance.refused()) return;
+    this.#capacity = unlimited;
+    this.#placeAnewLater();
   }
 
   #onDecision(decision: Decision): void {
@@ -169,6 +195,8 @@ export class ScaledRuns {
     const devices = usable.join();
     if (devices === this.#devices) return false;
     this.#devices = devices;
+    this.#capacity = unlimited;
+    this.#full = null;
     this.#perInstance.reset(usable.length);
     return true;
   }
@@ -181,6 +209,10 @@ export class ScaledRuns {
   #usable(): string[] {
     return usableDevices(this.#room()).slice(0, limits.devices);
   }
+}
+
+function isFull(thrown: unknown): thrown is DeviceRefusal {
+  return thrown instanceof DeviceRefusal && thrown.code === 'MEMORY_LIMIT';
 }
 
 /** Why a page without an objective cannot be asked for one. */

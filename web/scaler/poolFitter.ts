@@ -1,4 +1,5 @@
 /** Brings a pool to the instances that are wanted, one change at a time; what was wanted in between is skipped. */
+import { StarlingError } from '../../protocol/errors.ts';
 import type { InstancePool } from './instancePool.ts';
 import { type Setting, sameSetting } from './setting.ts';
 
@@ -6,13 +7,16 @@ type Wanted = Pick<Setting, 'instances' | 'threads'>;
 
 export class PoolFitter {
   readonly #pool: Pick<InstancePool<never, unknown>, 'resize'>;
-  readonly #onFitted: (succeeded: boolean) => void;
+  readonly #onFitted: (failure: StarlingError | null) => void;
   #wanted: Wanted | null = null;
   #fitted: Wanted | null = null;
   #busy = false;
 
-  /** `onFitted` is called when what is wanted is there, or cannot be had. */
-  constructor(pool: Pick<InstancePool<never, unknown>, 'resize'>, onFitted: (succeeded: boolean) => void) {
+  /** `onFitted` is called when what is wanted is there, or cannot be had, and why. */
+  constructor(
+    pool: Pick<InstancePool<never, unknown>, 'resize'>,
+    onFitted: (failure: StarlingError | null) => void,
+  ) {
     this.#pool = pool;
     this.#onFitted = onFitted;
   }
@@ -36,19 +40,19 @@ export class PoolFitter {
     this.#busy = true;
     // Later, so that nothing is called back before whoever made this is complete.
     await null;
-    let succeeded = true;
+    let failure: StarlingError | null = null;
     while (this.#wanted !== null && !same(this.#wanted, this.#fitted)) {
       const { instances, threads } = this.#wanted;
       this.#fitted = this.#wanted;
       try {
         await this.#pool.resize(instances, threads);
-        succeeded = true;
-      } catch {
-        succeeded = false;
+        failure = null;
+      } catch (thrown) {
+        failure = StarlingError.from(thrown, 'INTERNAL');
       }
     }
     this.#busy = false;
-    this.#onFitted(succeeded);
+    this.#onFitted(failure);
   }
 }
 

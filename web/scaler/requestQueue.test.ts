@@ -9,6 +9,7 @@ const one = { items: 1, key: '' };
 function queueOf(capacity = 100) {
   const clock = new VirtualClock();
   const queue = new RequestQueue<string, string>({
+    refusal: () => null,
     capacity,
     clock,
     expectedWaitMs: () => 70,

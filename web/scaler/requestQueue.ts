@@ -51,6 +51,8 @@ export interface RequestQueueOptions {
   readonly clock: Clock;
   /** For the refusal: milliseconds until what waits now is served, null when unknown. */
   expectedWaitMs(): number | null;
+  /** Why no more is served at once, where the room could not hold more instances. */
+  refusal(): StarlingError | null;
   /** A run was added, given up or ran out of time. */
   onChange(): void;
 }
@@ -181,9 +183,9 @@ export class RequestQueue<Run, Answer> {
 
   /** Null when there is room, made by refusing the newest run of a caller that has more waiting than its share. */
   #makeRoom(caller: string | null): Overloaded | null {
-    const { capacity, expectedWaitMs } = this.#options;
+    const { capacity, expectedWaitMs, refusal: instances } = this.#options;
     if (this.#length < capacity) return null;
-    const refusal = new Overloaded(this.#length, capacity, expectedWaitMs());
+    const refusal = new Overloaded(this.#length, capacity, expectedWaitMs(), instances());
     const own = this.#lanes.get(caller)?.waiting.length ?? 0;
     let longest: Lane<Run, Answer> | null = null;
     for (const lane of this.#lanes.values()) {

@@ -43,6 +43,7 @@ class RoomScaler<Run, Answer> implements Scaler<Run, Answer> {
       capacity: queueCapacity ?? Math.max(named.queuedRuns, 2 * limits.maxBatch * limits.maxInstances),
       clock,
       expectedWaitMs: () => this.#expectedWaitMs(),
+      refusal: () => this.#steering.refusal,
       onChange: () => this.#onQueueChange(),
     });
     this.#steering = new Steering({ ...options, clock, onChange: () => this.#startBatches() });
@@ -70,12 +71,13 @@ class RoomScaler<Run, Answer> implements Scaler<Run, Answer> {
   }
 
   stats(): ScalerStats {
-    const { decision, objective, windows } = this.#steering;
+    const { decision, objective, windows, refusal } = this.#steering;
     return {
       ...this.#served.stats(this.#clock.now()),
       objective,
       decision,
       instances: this.#options.pool.size,
+      refusal,
       queuedRuns: this.#queue.length,
       batchesInFlight: this.#inFlight.size,
       expectedWaitMs: this.#expectedWaitMs(),

@@ -36,6 +36,8 @@ export interface ScalerStats extends WindowStats {
   readonly decision: Decision;
   /** Instances that the pool has now, which may still be on its way to the decision's. */
   readonly instances: number;
+  /** Why there are no more, where the room could not hold all that were wanted (MEMORY_LIMIT, ...); else null. */
+  readonly refusal: StarlingError | null;
   readonly queuedRuns: number;
   readonly batchesInFlight: number;
   readonly expectedWaitMs: number | null;

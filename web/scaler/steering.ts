@@ -2,6 +2,7 @@
  * Turns the knobs: measures windows of traffic, asks the policy after each, and brings the pool to what it says. Knows
  * no queue and no batch but their times.
  */
+import type { StarlingError } from '../../protocol/errors.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Clock } from '../clock.ts';
 import type { InstancePool } from './instancePool.ts';
@@ -58,6 +59,7 @@ export class Steering {
   #windows = 0;
   #missedWindows = 0;
   #closed = false;
+  #refusal: StarlingError | null = null;
   #fittingSince = 0;
   #settledAt = Number.NEGATIVE_INFINITY;
   #lastAt = Number.NEGATIVE_INFINITY;
@@ -76,13 +78,18 @@ export class Steering {
     this.#decision = { ...this.#policy.next().value, at: clock.now(), report: null };
     this.#context.current = this.#decision.setting;
     this.#window = this.#newWindow(true);
-    this.#fitter = new PoolFitter(pool, (succeeded) => this.#onFitted(succeeded));
+    this.#fitter = new PoolFitter(pool, (failure) => this.#onFitted(failure));
     this.#endListening = pool.onChange((change) => this.#onPoolChange(change));
     this.#fit();
   }
 
   get decision(): Decision {
     return this.#decision;
+  }
+
+  /** Why there are no more instances, where the room could not hold all that were wanted. */
+  get refusal(): StarlingError | null {
+    return this.#refusal;
   }
 
   get objective(): Objective {
@@ -176,6 +183,7 @@ export class Steering {
   #onPoolChange({ remeasure }: { readonly remeasure: boolean }): void {
     this.#fitter.forget();
     if (remeasure) {
+      this.#refusal = null;
       this.#context.limits = this.#options.limits;
       this.#context.measurements.clear();
       this.#restart();
@@ -186,19 +194,20 @@ export class Steering {
     this.#options.onChange();
   }
 
-  #onFitted(succeeded: boolean): void {
+  #onFitted(failure: StarlingError | null): void {
     if (this.#closed) return;
     const now = this.#options.clock.now();
     // Otherwise they were there already.
     if (now - this.#fittingSince >= quickFitMs) this.#settledAt = now + limits.settleMs;
-    if (!succeeded) this.#lowerLimit();
+    if (failure !== null) this.#lowerLimit(failure);
     // Until here fewer instances ran than were to be measured.
     this.#beginEra();
     this.#options.onChange();
   }
 
   /** The room cannot hold so many: from now on that is the limit, until devices change. */
-  #lowerLimit(): void {
+  #lowerLimit(failure: StarlingError): void {
+    this.#refusal = failure;
     const refused = this.#decision.setting.instances;
     const most = Math.max(1, Math.min(this.#options.pool.size, refused - 1));
     if (most >= this.#context.limits.maxInstances) return;

@@ -41,6 +41,7 @@ export function startDeviceWorker(onDeath: (error: StarlingError) => void): Devi
     measureSpeed: () => call(() => remote.measureSpeed()),
     measureLink: (deviceId) => call(() => remote.measureLink(deviceId)),
     forecast: (question) => call(() => remote.forecast(question)),
+    predictHeap: (placement) => call(() => remote.predictHeap(placement)),
     load: (placement, onProgress) => call(() => remote.load(placement, Comlink.proxy(onProgress))),
     connect: (deviceId, channel) =>
       call(() => {

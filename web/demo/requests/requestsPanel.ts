@@ -24,6 +24,7 @@ export function createRequestsPanel(root: HTMLElement, { load, onError }: Reques
   const count = numberInput('requests-count', 16, 1, 256);
   const start = createElement('button', { type: 'button', class: 'button', id: 'requests-start' }, 'Start');
   const line = createElement('p', { class: 'line', role: 'status', id: 'scaler-decision' });
+  const refusal = createElement('p', { class: 'line', id: 'scaler-refusal' });
   const figures = createElement('dl', { class: 'requests-figures' });
   const latency = createTimeChart('Latency of a request, from the start of its batch', ' ms', [
     { label: 'p50', colour: 'accent' },
@@ -46,6 +47,7 @@ export function createRequestsPanel(root: HTMLElement, { load, onError }: Reques
     'div',
     { class: 'requests-shown', hidden: true },
     line,
+    refusal,
     figures,
     ...charts.map(({ element }) => element),
   );
@@ -77,6 +79,7 @@ export function createRequestsPanel(root: HTMLElement, { load, onError }: Reques
     time.push(at, [computeMs, networkMs]);
     settings.push(at, [throughput, decision.setting.batch, instances, queuedRuns]);
     line.textContent = decision.reason;
+    refusal.textContent = stats.refusal === null ? '' : `No more instances: ${stats.refusal.message}`;
     root.dataset['phase'] = decision.phase;
     figures.replaceChildren(...figuresOf(stats).map(([name, label, value]) => figure(name, label, value)));
   };
