@@ -2,9 +2,8 @@
  * What can be chosen in a division by channels, the division that choices amount to, and what it costs. Chooses nothing:
  * that is cheapChannels.ts.
  */
-import type { Graph, Node } from '../../graph/graph.ts';
-import { shapedValues } from '../../graph/nodeView.ts';
-import { type StatisticsNode, statisticsOf } from '../../graph/ops/statistics/table.ts';
+import type { Graph } from '../../graph/graph.ts';
+import type { StatisticsNode } from '../../graph/ops/statistics/table.ts';
 import type { Ranges } from '../../graph/ranges.ts';
 import { tensorBytes } from '../../graph/tensor.ts';
 import { oneShardEach } from '../../runtime/lower/placements.ts';
@@ -15,7 +14,7 @@ import { divideByChannels } from './divideChannels.ts';
 import { divisionMs } from './divisionCost.ts';
 import { type Axes, channelAxes } from './followAxes.ts';
 import { ownersAlong, partsByOwner } from './owners.ts';
-import { statisticsShardings } from './statisticsShardings.ts';
+import { statisticsNodes, statisticsShardings } from './statisticsShardings.ts';
 
 /** Multiply-accumulates that shards may do over again, as a share of the model's: weights and work are to be divided. */
 const mostRecomputed = 0.05;
@@ -57,10 +56,7 @@ export class ChannelSearch {
     this.#cost = cost;
     this.#axes = channelAxes(graph, openBatch, statistics);
     this.plain = divideByChannels(graph, numShards, openBatch, statistics);
-    const values = shapedValues(graph);
-    this.statistics = statistics
-      ? graph.nodes.flatMap((node) => statisticsOf(graph, values, node) ?? [])
-      : [];
+    this.statistics = statistics ? statisticsNodes(graph) : [];
     this.regions = regionsOf(graph, this.#axes);
     this.placement = oneShardEach(numShards);
     this.#contractions = this.regions.flatMap(({ contractions }) => contractions);
@@ -88,7 +84,7 @@ export class ChannelSearch {
     const exchanging =
       this.statistics.length === 0
         ? undefined
-        : statisticsShardings(this.#graph, shardings, numShards, gathered);
+        : statisticsShardings(this.#graph, this.statistics, shardings, numShards, gathered);
     const statistics = exchanging?.statistics ?? new Map<string, Sharding>();
     if (exchanging !== undefined) shardings = new Map(exchanging.shardings);
     const owners = ownersAlong(this.#graph, this.#axes.values, shardings);
@@ -115,8 +111,19 @@ export class ChannelSearch {
     return partsByOwner(ownersOf(input, inputAxis), this.plain.numShards);
   }
 
-  exchanges({ name }: Node, choices: Choices): boolean {
-    return this.division(choices).statistics?.has(name) === true;
+  /**
+   * Milliseconds that exchanging statistics may save at the very best: the features that would not be gathered. Those that a
+   * contraction gathers of the result anyway save nothing.
+   */
+  mostSavedMs(): number {
+    const { statistics } = this.division(noChoices);
+    const bytes = this.statistics.map(({ node, statistics: { pointwise } }) => {
+      const [input = '', output = ''] = [node.inputs[0], node.outputs[0]];
+      const gatheredAnyway = (this.#readers.get(output) ?? []).some((reader) => !this.maySum(reader));
+      const saves = statistics?.has(node.name) === true && !(pointwise && gatheredAnyway);
+      return saves ? this.#bytes(input) : 0;
+    });
+    return bytes.reduce((sum, one) => sum + one, 0) / this.#cost.link.bytesPerMs;
   }
 
   /** Infinite where too much would be computed everywhere. */

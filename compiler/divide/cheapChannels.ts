@@ -12,6 +12,8 @@ import type { DividedGraph } from './dividedGraph.ts';
 
 /** A change must save at least this share. */
 const worthwhile = 0.998;
+/** Exchanging statistics must save at least this share of a run: they are rounds more, and it is searched once more. */
+const leastSaved = 0.01;
 
 function without(all: ReadonlySet<string>, some: readonly string[]): ReadonlySet<string> {
   return new Set([...all].filter((one) => !some.includes(one)));
@@ -65,8 +67,9 @@ class Attempts {
   }
 
   statistics(): void {
+    const { statistics } = this.#search.division(this.best);
     for (const { node } of this.#search.statistics) {
-      if (!this.#search.exchanges(node, this.best)) continue;
+      if (statistics?.has(node.name) !== true) continue;
       this.#attempt({ ...this.best, gathered: new Set([...this.best.gathered, node.name]) });
     }
   }
@@ -114,7 +117,7 @@ export function cheapChannels(
   if (numShards === 1) return { graph, division: gathering.plain };
   const { ms, ...gathered } = searched(gathering, graph, cost);
   const exchanging = new ChannelSearch(graph, numShards, cost, openBatch, true);
-  if ((exchanging.division(noChoices).statistics?.size ?? 0) === 0) return gathered;
+  if (exchanging.mostSavedMs() < leastSaved * ms) return gathered;
   const { ms: statisticsMs, ...exchanged } = searched(exchanging, graph, cost);
-  return statisticsMs < ms * worthwhile ? exchanged : gathered;
+  return statisticsMs < ms * (1 - leastSaved) ? exchanged : gathered;
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Graph } from '../../graph/graph.ts';
+import type { StatisticsNode } from '../../graph/ops/statistics/table.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import { allOnOne, oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Division, RoomProgram, Sharding } from '../../runtime/lower/program.ts';
@@ -14,7 +15,7 @@ import { cheapChannels } from './cheapChannels.ts';
 import { divideByChannels } from './divideChannels.ts';
 import type { DividedGraph } from './dividedGraph.ts';
 import { rowShardings } from './divideRows.ts';
-import { statisticsShardings } from './statisticsShardings.ts';
+import { statisticsNodes, statisticsShardings } from './statisticsShardings.ts';
 
 export interface ChosenDivision extends DividedGraph {
   /** Name of a candidate -> predicted milliseconds of a run. `one` is the first device alone. */
@@ -61,6 +62,7 @@ class Search {
   readonly #cost: PlanningCost;
   readonly #numShards: number;
   readonly #openBatch: boolean;
+  readonly #statistics: readonly StatisticsNode[];
   readonly #shardings: Readonly<Record<Axis, ReadonlyMap<string, Sharding>>>;
 
   constructor(graph: Graph, numShards: number, cost: PlanningCost, openBatch: boolean) {
@@ -68,6 +70,7 @@ class Search {
     this.#cost = cost;
     this.#numShards = numShards;
     this.#openBatch = openBatch;
+    this.#statistics = statisticsNodes(graph);
     this.#shardings = {
       rows: rowShardings(graph, numShards, openBatch),
       channels: divideByChannels(graph, numShards, openBatch).shardings,
@@ -87,7 +90,7 @@ class Search {
   }
 
   evaluate(shardings: ReadonlyMap<string, Sharding>, sendFirst: boolean): Candidate {
-    const divided = statisticsShardings(this.#graph, shardings, this.#numShards);
+    const divided = statisticsShardings(this.#graph, this.#statistics, shardings, this.#numShards);
     const division: Division = { numShards: this.#numShards, ...divided, sendFirst };
     return this.#play({ graph: this.#graph, division });
   }

@@ -2,17 +2,16 @@
 import type { Graph } from '../../graph/graph.ts';
 import { type ShapedValue, viewNode } from '../../graph/nodeView.ts';
 import { ruleOf } from '../../graph/ops/rules.ts';
-import { fromIndices, type Ranges, range, toIndices } from '../../graph/ranges.ts';
+import { fromIndices, type Ranges, range, size, toIndices } from '../../graph/ranges.ts';
 import type { Sharding } from '../../runtime/lower/program.ts';
 
 /** For each index along an axis: its owner, `anyone` where every shard makes it itself, `several` where it is in pieces. */
 export type Owners = readonly (number | 'anyone' | 'several')[];
 
-/** The longest block, a divisor of `longest`, that needs no more than its first index does. */
-function largestBlock(longest: number, needsOf: (end: number) => string): number {
-  const one = needsOf(1);
+/** The longest block, a divisor of `longest`, that is made of one index: the axis may be of several, in turns. */
+function largestBlock(longest: number, isOfOne: (end: number) => boolean): number {
   for (let parts = 1; parts < longest; parts++) {
-    if (longest % parts === 0 && needsOf(longest / parts) === one) return longest / parts;
+    if (longest % parts === 0 && isOfOne(longest / parts)) return longest / parts;
   }
   return 1;
 }
@@ -73,9 +72,10 @@ export function ownersAlong(
         typeof need === 'object' ? length / (values.get(node.inputs[i] ?? '')?.shape[need.axis] ?? 1) : 1;
       return Number.isInteger(block) ? [block] : [];
     });
-    const block = largestBlock(Math.max(1, ...blocks), (end) =>
-      JSON.stringify(rule.needs(view, { axis, ranges: range(0, end) })),
-    );
+    const block = largestBlock(Math.max(1, ...blocks), (end) => {
+      const needs = rule.needs(view, { axis, ranges: range(0, end) }) ?? [];
+      return needs.some((need) => typeof need === 'object' && size(need.ranges) === 1);
+    });
     return Array.from({ length: length / block }, (_, i) => i * block).flatMap((start) =>
       Array<Owners[number]>(block).fill(ownerOf(start, start + block)),
     );

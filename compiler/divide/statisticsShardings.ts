@@ -19,6 +19,12 @@ function inputSharding(
   return undefined;
 }
 
+/** In the order of the graph. */
+export function statisticsNodes(graph: Graph): readonly StatisticsNode[] {
+  const values = shapedValues(graph);
+  return graph.nodes.flatMap((node) => statisticsOf(graph, values, node) ?? []);
+}
+
 /** What `Division` says of owners and of statistics. */
 export interface OwnersAndStatistics {
   readonly shardings: ReadonlyMap<string, Sharding>;
@@ -26,22 +32,21 @@ export interface OwnersAndStatistics {
 }
 
 /**
- * `shardings`: the division so far; `without`: nodes that gather features. A result that has the divided axis still, and no
+ * `nodes` is what statisticsNodes gave for this graph; `shardings`: the division so far; `without`: nodes that gather features. A result that has the divided axis still, and no
  * statistics, has no owners: it is made whole of all features.
  */
 export function statisticsShardings(
   graph: Graph,
+  nodes: readonly StatisticsNode[],
   shardings: ReadonlyMap<string, Sharding>,
   numShards: number,
   without: ReadonlySet<string> = new Set(),
 ): OwnersAndStatistics {
-  const values = shapedValues(graph);
   const owned = new Map(shardings);
   const statistics = new Map<string, Sharding>();
-  const ownersOf = ownersAlong(graph, values, owned);
-  for (const node of graph.nodes) {
-    const found = statisticsOf(graph, values, node);
-    if (found === undefined) continue;
+  const ownersOf = ownersAlong(graph, shapedValues(graph), owned);
+  for (const found of nodes) {
+    const { node } = found;
     const [output = ''] = node.outputs;
     const sharding = without.has(node.name) ? undefined : inputSharding(found, ownersOf, numShards);
     const own = owned.get(output)?.axis;
