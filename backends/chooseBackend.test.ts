@@ -18,7 +18,7 @@ const isolated: Surroundings = {
 describe('chooseThreads', () => {
   it.each([
     [4, isolated, 4, '4 threads'],
-    [1, isolated, 1, 'asked for'],
+    [1, isolated, 1, 'one thread'],
     [4, { ...isolated, isolated: false }, 1, 'not cross-origin isolated'],
     [4, { ...isolated, sharedMemory: false }, 1, 'no SharedArrayBuffer'],
   ] as const)('%i threads in %o: %i', (wished, surroundings, threads, reason) => {

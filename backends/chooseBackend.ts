@@ -69,7 +69,7 @@ export function chooseThreads(
   if (!Number.isInteger(wished) || wished < 1) {
     throw new StarlingError('BACKEND_UNAVAILABLE', `Expected 1 or more threads, got ${wished}.`);
   }
-  if (wished === 1) return { threads: 1, reason: 'one thread was asked for' };
+  if (wished === 1) return { threads: 1, reason: 'one thread' };
   if (!isolated) return { threads: 1, reason: 'one thread, because the page is not cross-origin isolated' };
   // WebKitGTK reports isolation without it.
   if (!sharedMemory)

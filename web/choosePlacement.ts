@@ -135,5 +135,5 @@ function time(ms: number): string {
 }
 
 function bytes(count: number): string {
-  return count < 1e6 ? `${(count / 1e3).toFixed(0)} KB` : `${(count / 1e6).toFixed(1)} MB`;
+  return count < 1e6 ? `${(count / 1e3).toFixed(0)} kB` : `${(count / 1e6).toFixed(1)} MB`;
 }

@@ -115,9 +115,9 @@ test('lengths that a model leaves open are asked for, and pixels go in and come 
       /^Divided by/,
       /^“input” travels as/,
       /^“SR_Conv” comes back as/,
-      'Input “input”, axis 1 (N)',
-      'Input “input”, axis 3 (H)',
-      'Input “input”, axis 4 (W)',
+      'Length of “input” along axis 0 (N)',
+      'Length of “input” along axis 2 (H)',
+      'Length of “input” along axis 3 (W)',
     ],
     { timeout: 30_000 },
   );

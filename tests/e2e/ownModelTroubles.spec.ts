@@ -125,7 +125,7 @@ test('text is one clear sentence, whatever its name, and the page goes on', asyn
   const page = await openTab(context, site, 'text');
   for (const [name, code, sentence] of [
     ['notes.onnx', 'MODEL_UNREADABLE', 'it is text'],
-    ['notes.txt', 'IMAGE_UNREADABLE', 'cannot read the file as a picture'],
+    ['notes.txt', 'IMAGE_UNREADABLE', 'neither a picture nor a model'],
   ] as const) {
     const path = join(folder, name);
     await writeFile(path, 'These are notes about a model.\nThey are not one.\n');

@@ -142,3 +142,15 @@ test('a room with a secret over plain http, where the browser has no cryptograph
   }
   await expectTogether(pages, 25);
 });
+
+test('where the networks that classify are not made yet, the page offers to enlarge pictures and nothing else', async ({
+  context,
+}) => {
+  await context.route('**/catalogue.json', (route) => route.fulfill({ status: 404, body: 'Not found' }));
+  const page = await context.newPage();
+  await page.goto(`${site.url}/?plan=/plan/plan.json&threads=1&room=untrained&task=classify`);
+  await expectShards(page, ['0,1,2,3']);
+  await expect(page.locator('#workspace')).toBeVisible();
+  await expect(page.locator('#tasks')).toBeHidden();
+  await expect(page.locator('.message')).toHaveCount(0);
+});

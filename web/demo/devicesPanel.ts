@@ -8,7 +8,7 @@ export const deviceColours = 6;
 
 export function createDevicesPanel(root: HTMLElement): {
   show(devices: readonly DeviceView[], numShards: number): void;
-  /** Why the shards are where they are. */
+  /** Why the shards are where they are; empty where this page does not know. */
   explain(reason: string): void;
 } {
   const count = createElement('span', { class: 'count' });
@@ -18,7 +18,8 @@ export function createDevicesPanel(root: HTMLElement): {
   root.append(createElement('h2', { id: 'devices-title' }, 'Devices ', count), whole, why, list);
   return {
     explain(reason) {
-      why.textContent = reason;
+      // A status is read out at every change, so none is made of the same words.
+      if (why.textContent !== reason) why.textContent = reason;
     },
     show(devices, numShards) {
       count.textContent = devices.length > 1 ? String(devices.length) : '';

@@ -80,6 +80,8 @@ const tasks = createTaskChoice(byId('tasks'), address.task, (task) => {
   showRoom();
   showTask(task);
 });
+// A checkout where the networks that classify are not made yet has the other one to show.
+classifyPlans.catalogue().catch(() => tasks.withdraw('classify'));
 showRoom();
 
 const surroundings = {
@@ -166,9 +168,11 @@ function listen(joined: Room): void {
       devices,
       devices.reduce((sum, { shards }) => sum + shards.length, 0),
     );
+    // Another page may be the host by now: what this one found then explains nothing any more.
+    devicesPanel.explain(joined.placement?.reason ?? '');
   };
   joined.on('devices', show);
-  joined.on('placement', ({ reason }) => devicesPanel.explain(reason));
+  joined.on('placement', show);
   joined.on('run', (event) => tellOfRun(event, joined));
   joined.on('signaling', ({ state, message }) => {
     if (state === 'reconnecting') messages.error(new StarlingError('SIGNALING_UNREACHABLE', message));

@@ -40,7 +40,8 @@ export function createModelForm(options: ModelFormOptions): HTMLElement {
     name: 'shards',
     min: 1,
     max: maxShards,
-    value: Math.min(maxShards, Math.max(1, devices)),
+    // Of one shard, a device that joins later could take no part.
+    value: Math.min(maxShards, Math.max(2, devices)),
     required: true,
   });
   const axis = createSelect('axis', axes);

@@ -28,10 +28,16 @@ interface Chosen {
   tensor(): TensorLike;
 }
 
+export interface ModelInputEvents {
+  /** The person makes another choice. */
+  onStart(): void;
+  onError(thrown: unknown): void;
+}
+
 export function createModelInput(
   value: PlanValue,
   index: number,
-  onError: (thrown: unknown) => void,
+  { onStart, onError }: ModelInputEvents,
 ): ModelInput {
   const { name, dataType, shape } = value;
   const numeric = dataType === 'float32' || dataType === 'uint8';
@@ -57,6 +63,7 @@ export function createModelInput(
   };
 
   const take = async (file: File) => {
+    onStart();
     if (isNpy(file)) {
       const tensor = await npyTensor(file, value);
       choose({ said: file.name, tensor: () => tensor });
@@ -82,7 +89,10 @@ export function createModelInput(
   const onFile = (file: File) => void take(file).catch(onError);
 
   const fill = createElement('button', { type: 'button', class: 'quiet small' }, 'Random');
-  fill.addEventListener('click', () => choose(random));
+  fill.addEventListener('click', () => {
+    onStart();
+    choose(random);
+  });
   const pickers = [
     layout === null ? null : { id: `model-picture-${index}`, label: 'Picture', accept: 'image/*' },
     { id: `model-npy-${index}`, label: '.npy file', accept: '.npy' },

@@ -53,6 +53,12 @@ export function createModelPanel(root: HTMLElement, options: ModelPanelOptions):
     onClose(had);
   };
 
+  /** The person leaves, and with them what was said of their model. */
+  const leave = () => {
+    messages.clear();
+    close();
+  };
+
   /** An error ends the panel, but not after the person has left it. */
   const fail = (attempt: AbortController, thrown: unknown) => {
     if (attempt.signal.aborted) return;
@@ -67,7 +73,7 @@ export function createModelPanel(root: HTMLElement, options: ModelPanelOptions):
     const attempt = new AbortController();
     own = attempt;
     onOpen();
-    const waiting = createModelWaiting(close);
+    const waiting = createModelWaiting(leave);
     show('reading', title(file.name, formatBytes(file.size)), waiting.element);
     waiting.show({ phase: 'read' });
     try {
@@ -86,7 +92,7 @@ export function createModelPanel(root: HTMLElement, options: ModelPanelOptions):
             if (replaced) fail(attempt, thrown);
             else void open(file, { filled, error: thrown });
           }),
-        onCancel: close,
+        onCancel: leave,
       });
       show('form', title(file.name, formatBytes(file.size)), signatureOf(model), form);
       if (again !== undefined) messages.error(again.error);
@@ -96,7 +102,7 @@ export function createModelPanel(root: HTMLElement, options: ModelPanelOptions):
   };
 
   const compile = async (attempt: AbortController, file: File, model: OpenModel, wishes: ModelWishes) => {
-    const waiting = createModelWaiting(close);
+    const waiting = createModelWaiting(leave);
     show('compiling', title(file.name, formatBytes(file.size)), waiting.element);
     messages.clear();
     const { numShards, ...rest } = wishes;
@@ -129,7 +135,7 @@ export function createModelPanel(root: HTMLElement, options: ModelPanelOptions):
       onDone() {
         root.dataset['runs'] = String(1 + Number(root.dataset['runs'] ?? 0));
       },
-      onClose: close,
+      onClose: leave,
     });
     takeInput = runs.take;
     root.dataset['runs'] = '0';

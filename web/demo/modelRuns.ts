@@ -12,7 +12,7 @@ export interface ModelRunsOptions {
   /** Of the panel: a run that is under way when it closes is called off. */
   readonly signal: AbortSignal;
   onError(thrown: unknown): void;
-  /** The person starts a run: what was said of the one before is out of date. */
+  /** The person chooses an input or starts a run: what was said of the one before is out of date. */
   onStart(): void;
   onDone(): void;
   onClose(): void;
@@ -26,7 +26,7 @@ export interface ModelRuns {
 
 export function createModelRuns(options: ModelRunsOptions): ModelRuns {
   const { session, signal, onError, onStart, onDone, onClose } = options;
-  const inputs = session.inputs.map((value, i) => createModelInput(value, i, onError));
+  const inputs = session.inputs.map((value, i) => createModelInput(value, i, { onStart, onError }));
   const run = createElement('button', { type: 'button', class: 'button', id: 'run-model' }, 'Run');
   const back = createElement('button', { type: 'button', class: 'quiet' }, 'Back to pictures');
   const line = createElement('p', { class: 'line', role: 'status' });

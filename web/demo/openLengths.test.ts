@@ -13,9 +13,9 @@ describe('open lengths', () => {
     const inputs = [input('a', ['N', 3, 'H', null]), input('b', ['N', 'H']), input('c', [1, 2])];
     const asked = openLengths(inputs);
     expect(asked.map(({ label, proposal }) => [label, proposal])).toEqual([
-      ['Input “a”, axis 1 (N)', 1],
-      ['Input “a”, axis 3 (H)', 224],
-      ['Input “a”, axis 4', 224],
+      ['Length of “a” along axis 0 (N)', 1],
+      ['Length of “a” along axis 2 (H)', 224],
+      ['Length of “a” along axis 3', 224],
     ]);
     const given = asked.map((length, i) => ({ ...length, value: [2, 32, 48][i] ?? 0 }));
     expect(shapesOf(inputs, given)).toEqual({ a: [2, 3, 32, 48], b: [2, 32] });

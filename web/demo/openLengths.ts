@@ -17,7 +17,7 @@ export function openLengths(inputs: readonly ValueInfo[]): OpenLength[] {
     (shape ?? [null, null, null, null]).flatMap((dim, axis) => {
       if (typeof dim === 'number' || (dim !== null && asked.has(dim))) return [];
       if (dim !== null) asked.add(dim);
-      const label = `Input “${name}”, axis ${axis + 1}${dim === null ? '' : ` (${dim})`}`;
+      const label = `Length of “${name}” along axis ${axis}${dim === null ? '' : ` (${dim})`}`;
       const proposal = axis === 0 ? 1 : shape === undefined && axis === 1 ? 3 : 224;
       return [{ input: name, axis, symbol: dim, label, proposal }];
     }),

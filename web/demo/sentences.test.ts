@@ -48,6 +48,7 @@ describe('sentences', () => {
     expect(deviceState({ ...device, shards: [2, 3] })).toBe('Shards 3 and 4');
     expect(deviceState({ ...device, shards: [0] })).toBe('Shard 1');
     expect(deviceState({ ...device, state: 'loading', progress: 0.406 })).toBe('Loading 41 %');
+    expect(deviceState({ ...device, state: 'loading', progress: 1 })).toBe('Trying it out');
     expect(deviceDetails(device)).toBe('WASM, 2 threads · relayed · 3.1 ms away');
     expect(plural(1, 'tile')).toBe('1 tile');
   });

@@ -41,7 +41,8 @@ export function deviceState({ state, progress, shards }: DeviceView): string {
     case 'waiting':
       return 'Waiting';
     case 'loading':
-      return `Loading ${Math.round(100 * progress)} %`;
+      // All is there; its first run checks and times it, which takes a while on a slow device.
+      return progress < 0.995 ? `Loading ${Math.round(100 * progress)} %` : 'Trying it out';
     case 'ready':
       return `${shards.length === 1 ? 'Shard' : 'Shards'} ${listNumbers(shards)}`;
     case 'may-stop':

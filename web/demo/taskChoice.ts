@@ -10,6 +10,8 @@ const labels: { readonly [Task in DemoTask]: string } = {
 
 export interface TaskChoice {
   readonly task: DemoTask;
+  /** Offers a task no longer; where it was chosen, the first of the others is. */
+  withdraw(task: DemoTask): void;
 }
 
 export function createTaskChoice(
@@ -18,25 +20,35 @@ export function createTaskChoice(
   onChoose: (task: DemoTask) => void,
 ): TaskChoice {
   let task = first;
-  const buttons = demoTasks.map((name) => {
-    const button = createElement('button', { type: 'button', 'data-task': name }, labels[name]);
-    button.addEventListener('click', () => {
-      if (name === task) return;
-      task = name;
-      mark();
-      onChoose(name);
-    });
-    return button;
-  });
-  const mark = () => {
-    for (const button of buttons)
-      button.setAttribute('aria-pressed', String(button.dataset['task'] === task));
+  let offered: readonly DemoTask[] = demoTasks;
+  const buttonOf = (name: DemoTask) => {
+    const button = createElement(
+      'button',
+      { type: 'button', 'data-task': name, 'aria-pressed': String(name === task) },
+      labels[name],
+    );
+    button.addEventListener('click', () => choose(name));
+    return [name, button] as const;
   };
-  mark();
-  root.append(...buttons);
+  const buttons = new Map(demoTasks.map(buttonOf));
+  const choose = (name: DemoTask) => {
+    if (name === task) return;
+    task = name;
+    for (const [own, button] of buttons) button.setAttribute('aria-pressed', String(own === task));
+    onChoose(name);
+  };
+  root.append(...buttons.values());
   return {
     get task() {
       return task;
+    },
+    withdraw(name) {
+      offered = offered.filter((one) => one !== name);
+      const [first] = offered;
+      // Of one thing there is nothing to choose.
+      if (offered.length < 2) root.replaceChildren();
+      else buttons.get(name)?.remove();
+      if (name === task && first !== undefined) choose(first);
     },
   };
 }

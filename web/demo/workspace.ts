@@ -51,10 +51,10 @@ export function createWorkspace(
     accept: '.onnx',
     quiet: true,
     onFile: (file) => {
-      if (!claim(file)) {
-        const sentence = `"${file.name}" is no .onnx file; export your model to ONNX first.`;
-        messages.error(new StarlingError('MODEL_UNREADABLE', sentence));
-      }
+      if (claim(file)) return;
+      messages.clear();
+      const sentence = `“${file.name}” is no .onnx file; export your model to ONNX first.`;
+      messages.error(new StarlingError('MODEL_UNREADABLE', sentence));
     },
   });
   const drop = createElement(
@@ -144,7 +144,9 @@ export function createWorkspace(
     const own = new AbortController();
     running = own;
     try {
-      const picture = await decodePicture(file);
+      const picture = await decodePicture(file).catch((thrown: unknown) => {
+        throw file.type.startsWith('image/') ? thrown : neitherOf(name);
+      });
       root.dataset['state'] = 'working';
       progress.hidden = false;
       bar.removeAttribute('value');
@@ -200,6 +202,13 @@ export function createWorkspace(
       if (!progress.hidden) line.textContent = sentence;
     },
   };
+}
+
+function neitherOf(name: string): StarlingError {
+  return new StarlingError(
+    'IMAGE_UNREADABLE',
+    `“${name}” is neither a picture nor a model that this page reads; choose a PNG or JPEG, or export the model as an .onnx file.`,
+  );
 }
 
 function savePicture(canvas: HTMLCanvasElement, name: string): void {
