@@ -60,6 +60,14 @@ async function largestWeights(dir: string): Promise<string> {
 }
 
 describe('a plan that', () => {
+  it('is compared with no samples, or with as many as a word, is not called right', async () => {
+    for (const samples of ['0', 'many', '']) {
+      const { code, out, err } = await starling('verify', plan, '--model', model, `--samples=${samples}`);
+      expect([code, out], err).toEqual([2, '']);
+      expect(err).toMatch(/^USAGE: Expected --samples to be a whole number from 1/);
+    }
+  });
+
   it('is what compile wrote passes', { timeout: 60_000 }, async () => {
     const { code, out } = await starling(
       'verify',

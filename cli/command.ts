@@ -13,6 +13,11 @@ export interface Terminal {
   readonly stderr: TextStream;
 }
 
+/** What follows an option, if anything, and what it is for: of every option, in the order of a manual. */
+export type OptionHelp<Name extends string = string> = {
+  readonly [Option in Name]: readonly [value: string, meaning: string];
+};
+
 export interface Command {
   /** As typed: `import-tfjs`. */
   readonly name: string;
@@ -20,6 +25,8 @@ export interface Command {
   readonly summary: string;
   /** Arguments and options after the name: `MODEL_JSON --out FILE`. */
   readonly usage: string;
+  /** Where they are too many for `usage`. */
+  readonly options?: OptionHelp;
   /** Resolves to the exit code. Throws StarlingError; USAGE where the arguments are wrong. */
   run(args: readonly string[], terminal: Terminal): Promise<number>;
 }

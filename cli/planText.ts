@@ -109,12 +109,13 @@ function predictions({ predictedMs, metadata }: PlanFile): string[] {
     exact: 'best of the exact ones',
     auto: 'auto',
   };
-  const taken = (name: string) => (name === metadata['axis'] ? 'taken' : '');
+  const { axis, division } = metadata;
+  const taken = (name: string) => (name === axis ? 'taken' : '');
   return [
     '',
     'Predicted time of a run:',
     formatTable(entries.map(([name, ms]) => [names[name] ?? name, `${ms.toFixed(1)} ms`, taken(name)])),
-    metadata['division'] ?? '',
+    ...(division === undefined ? [] : [division]),
   ];
 }
 

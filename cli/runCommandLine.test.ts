@@ -39,6 +39,18 @@ describe('starling', () => {
     expect((await starling('import-tfjs', '--help')).out).toBe(one.out);
   });
 
+  it('tells what each option means, in lines that a terminal holds', async () => {
+    for (const name of ['compile', 'train']) {
+      const { out } = await starling('help', name);
+      expect(out).toMatch(/^ {2}--out DIR {2,}\S/m);
+      expect(out).toMatch(/^ {2}--wire float32\|\S+\s+what features travel as/m);
+      for (const line of out.split('\n')) expect(line.length).toBeLessThan(120);
+      const { err } = await starling(name, 'model.onnx', '--ouch');
+      expect(err).toMatch(/^USAGE: .*--ouch/);
+      expect(err).toContain(`starling help ${name} lists the options.`);
+    }
+  });
+
   it('answers wrong arguments with what is wrong, the usage line and exit code 2', async () => {
     const usage = 'usage: starling import-tfjs MODEL_JSON --out FILE\n';
     const cases: readonly (readonly [string[], RegExp])[] = [

@@ -1,7 +1,10 @@
 /** The command line: finds the command, turns errors into lines and exit codes. Runs no process of its own: main.ts does. */
 import { StarlingError } from '../protocol/errors.ts';
-import type { Command, Terminal } from './command.ts';
+import type { Command, OptionHelp, Terminal } from './command.ts';
 import { commands } from './commandTable.ts';
+
+/** Columns before what an option means. */
+const manualIndent = 32;
 
 /**
  * Exit code: 0 done, 1 the command failed, 2 the arguments are wrong. An error is one line `CODE: message`; its stack
@@ -21,7 +24,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   } catch (thrown) {
     const error = StarlingError.from(thrown, 'INTERNAL');
     terminal.stderr.write(`${error.code}: ${error.message}\n`);
-    if (error.code === 'USAGE') terminal.stderr.write(`${usageLine(command)}\n`);
+    if (error.code === 'USAGE') terminal.stderr.write(`${usageLine(command)}\n${hint(command)}`);
     if (debug)
       terminal.stderr.write(
         `${error.stack}\n${error.cause instanceof Error ? `${error.cause.stack}\n` : ''}`,
@@ -52,8 +55,23 @@ function usageLine(command: Command): string {
   return `usage: starling ${command.name} ${command.usage}`;
 }
 
+/** Where a person who mistook an option finds them all. */
+function hint({ name, options }: Command): string {
+  return options === undefined ? '' : `starling help ${name} lists the options.\n`;
+}
+
 function manual(command: Command): string {
-  return `${usageLine(command)}\n${command.summary}`;
+  return [usageLine(command), command.summary, ...optionLines(command.options ?? {})].join('\n');
+}
+
+function optionLines(options: OptionHelp): string[] {
+  const lines = Object.entries(options).map(([name, [value, meaning]]) => {
+    const option = `  --${name} ${value}`.trimEnd();
+    return option.length < manualIndent
+      ? `${option.padEnd(manualIndent)}${meaning}`
+      : `${option}\n${' '.repeat(manualIndent)}${meaning}`;
+  });
+  return lines.length === 0 ? [] : ['', ...lines];
 }
 
 function overview(): string {

@@ -4,6 +4,8 @@ import type { Objective } from '../compiler/train/objective.ts';
 import { type PreparationName, preparationNames } from '../eval/preparations.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import { limits } from '../protocol/limits.ts';
+import type { OptionHelp } from './command.ts';
+import { numberOf } from './numberOption.ts';
 import { type Fit, fits } from './trainingPictures.ts';
 import type { TrainingRun } from './trainingRun.ts';
 
@@ -40,9 +42,44 @@ export const trainArguments = {
 } as const;
 
 type Name = keyof typeof trainArguments;
+
 export type TrainValues = Readonly<Partial<Record<Name, string | undefined>>>;
 
 export const tasks = ['classify', 'segment', 'restore', 'detect', 'imitate'] as const;
+
+export const trainHelp: OptionHelp<Name> = {
+  data: ['cifar10|FOLDER', 'pictures, with a sub-folder for each class where there are labels'],
+  out: ['DIR', 'folder of the run; the same command goes on where it was interrupted'],
+  task: [tasks.join('|'), 'what is learned (classify)'],
+  teacher: ['MODEL', 'whose answers are imitated (the dense model)'],
+  shards: ['2', 'parts of every layer'],
+  keep: ['0.2', 'part of the features that is sent, settled first'],
+  levels: ['0.4,0.1,0.05,0', 'further parts, each with a plan of its own'],
+  owners: [
+    'assigned|contiguous',
+    'who owns which channels: so that little energy crosses, or in order (assigned)',
+  ],
+  scope: ['uniform|global', 'the same part of every exchange, or one budget for all (uniform)'],
+  wire: ['float32|uint8', 'what features travel as (float32)'],
+  steps: ['4000', 'steps of the whole course'],
+  epochs: ['E', 'the same in passes over the data'],
+  batch: ['128', 'samples of a step'],
+  optimiser: ['sgd|adamw', 'Nesterov momentum, or AdamW for transformers (sgd)'],
+  rate: ['0.03', 'learning rate after the warm-up'],
+  fall: ['linear|cosine', 'how it falls along branches (linear)'],
+  'label-weight': ['0.2', 'of labels beside the teacher'],
+  smoothing: ['0', 'of labels'],
+  temperature: ['2', "softens the teacher's scores"],
+  'weight-decay': ['0.0001', 'of weights of two or more axes'],
+  clip: ['5', 'largest common norm of the gradients'],
+  size: ['HxW', "pictures are trained at, where the model's are open"],
+  fit: [fits.join('|'), 'whether pictures are cut out or shrunk to that size'],
+  normalise: [preparationNames.join('|'), 'how pictures become inputs (imagenet)'],
+  start: ['trained|random', "from the model's weights or from random ones (trained)"],
+  seed: ['1', 'of everything that is random'],
+  threads: ['N', 'of onnxruntime'],
+  backend: ['auto|native|wasm', 'which onnxruntime trains (auto)'],
+};
 
 export interface TrainChoices {
   /** All but what the model says: size and shards where they are not given, steps where epochs are. */
@@ -127,16 +164,6 @@ function sizeOf(text: string | undefined): readonly [number, number] | undefined
   const fit = [height, width].every((side) => Number.isInteger(side) && side > 0);
   if (fit && more.length === 0) return [height, width];
   throw new StarlingError('USAGE', `Expected --size like 360x480 (height x width), got "${text}".`);
-}
-
-function numberOf(option: string, text: string, low: number, high: number, whole = false): number {
-  const value = Number(text);
-  if (text.trim() !== '' && value >= low && value <= high && (!whole || Number.isInteger(value)))
-    return value;
-  throw new StarlingError(
-    'USAGE',
-    `Expected ${option} to be ${whole ? 'a whole number' : 'a number'} from ${low} to ${high}, got "${text}".`,
-  );
 }
 
 function oneOf<const T extends string>(option: string, text: string, choices: readonly T[]): T {

@@ -12,12 +12,13 @@ import { limits } from '../../protocol/limits.ts';
 import { localLink } from '../../runtime/predict/costModel.ts';
 import { chooseBackend } from '../backendOption.ts';
 import { type Command, parseArguments, required } from '../command.ts';
+import { compileArguments, compileHelp } from '../compileArguments.ts';
 import { readDivision } from '../divisionFile.ts';
-import { exchangeArguments, parseExchange } from '../exchangeOptions.ts';
+import { parseExchange } from '../exchangeOptions.ts';
 import { readBytes, siblingReader, writeBytes } from '../files.ts';
 import { parseDevices, parseLink } from '../linkOption.ts';
 import { parseMemory } from '../memoryOption.ts';
-import { parsePixels, pixelArguments } from '../pixelOption.ts';
+import { parsePixels } from '../pixelOption.ts';
 import { planText } from '../planText.ts';
 import { createProgress } from '../progress.ts';
 import { parseSweep, sweep } from '../sweep.ts';
@@ -68,28 +69,10 @@ const steps: readonly CompileStep[] = ['load', 'normalise', 'divide', 'lower', '
 export const compile: Command = {
   name: 'compile',
   summary: 'Divide an ONNX model into shards: writes a plan.',
-  usage:
-    'MODEL --shards N|--division division.json --out DIR [--axis channels|rows|auto|layers] [--link 20mbit,3ms] [--devices 1,1] [--memory 64MB] [--calibrate FOLDER|FOLDER:1/2|FILE.npy|cifar10] [--normalise unit|symmetric|imagenet|espnet|yolox] [--backend auto|native|wasm] [--labels FILE.npy] [--keep 0.2] [--sweep 0,0.05,0.1,0.2,0.4,1] [--bytes B] [--rounds M] [--within 40ms] [--latency [--loss 0.02]] [--capacity 3,1] [--sparsity 0.75] [--wire float32|float16|uint8] [--wire-scale feature|tensor] [--pixels in|out|both|classes] [--pixel-scale 255] [--pixel-mean 0.485,0.456,0.406] [--pixel-std 0.229,0.224,0.225] [--shape NAME=1x3x224x224]... [--classes cat,dog,...|FILE]',
+  usage: 'MODEL --shards N --out DIR [OPTION]...',
+  options: compileHelp,
   async run(args, terminal) {
-    const { values, positionals } = parseArguments(
-      args,
-      {
-        shards: { type: 'string' },
-        division: { type: 'string' },
-        out: { type: 'string' },
-        axis: { type: 'string', default: 'channels' },
-        backend: { type: 'string', default: 'auto' },
-        shape: { type: 'string', multiple: true, default: [] },
-        name: { type: 'string' },
-        link: { type: 'string' },
-        devices: { type: 'string' },
-        memory: { type: 'string' },
-        classes: { type: 'string' },
-        ...exchangeArguments,
-        ...pixelArguments,
-      },
-      ['MODEL'],
-    );
+    const { values, positionals } = parseArguments(args, compileArguments, ['MODEL']);
     const [path = ''] = positionals;
     const out = required(values.out, '--out');
     const division = values.division === undefined ? undefined : await readDivision(values.division);

@@ -9,6 +9,7 @@ import { programGraph } from '../../runtime/stageModel.ts';
 import { buildBlob, type WeightBlob } from '../../runtime/weights/blob.ts';
 import { type Command, parseArguments, required } from '../command.ts';
 import { writeBytes } from '../files.ts';
+import { numberOf } from '../numberOption.ts';
 import { parsePlacement } from '../placement.ts';
 import { openPlanFolder, readWeights } from '../planFolder.ts';
 
@@ -34,13 +35,9 @@ export const lower: Command = {
     const out = required(values.out, '--out');
     const plan = await openPlanFolder(folder);
     const room = lowerPlan(plan.model.graph, plan.division, placement);
-    const program = room.programs[Number(values.device)];
-    if (program === undefined) {
-      throw new StarlingError(
-        'USAGE',
-        `Expected --device from 0 to ${placement.length - 1}, got "${values.device}".`,
-      );
-    }
+    const device = numberOf('--device', values.device, 0, placement.length - 1, true);
+    const program = room.programs[device];
+    if (program === undefined) throw new StarlingError('INTERNAL', `Device ${device} has no program.`);
     const blob = buildBlob(program, plan.model, await readWeights(folder, plan, program.shards));
     const graph = programGraph(program, plan.file.maxBatch > 1);
     const initializers = new Map([...graph.initializers, ...weightTensors(program, blob)]);

@@ -3,7 +3,7 @@ import type { LogLine } from '../../compiler/train/loop.ts';
 import type { Objective } from '../../compiler/train/objective.ts';
 import type { EvaluationResult } from '../../compiler/train/trainerTypes.ts';
 import type { TrainingData } from '../../compiler/train/trainingData.ts';
-import { preparationNames, preparations } from '../../eval/preparations.ts';
+import { preparations } from '../../eval/preparations.ts';
 import type { Model } from '../../graph/graph.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import { chooseBackend } from '../backendOption.ts';
@@ -15,18 +15,13 @@ import { readTrainable, type Trainable } from '../trainable.ts';
 import { openTrainingFolder, type TrainingSettings } from '../trainingFolder.ts';
 import { runTrainingFolder, stoppedLevel, type TrainingReport, type TrainingRun } from '../trainingRun.ts';
 import { openTrainingSource, withoutLabels } from '../trainingSource.ts';
-import { parseTrain, type TrainChoices, tasks, trainArguments } from '../trainOptions.ts';
+import { parseTrain, type TrainChoices, trainArguments, trainHelp } from '../trainOptions.ts';
 
 export const train: Command = {
   name: 'train',
   summary: 'Thin the exchange of a divided model step by step while its weights adapt.',
-  usage:
-    `MODEL|PLAN --data cifar10|FOLDER --out DIR [--task ${tasks.join('|')}] [--teacher MODEL] [--shards 2] ` +
-    '[--keep 0.2] [--levels 0.4,0.1,0.05,0] [--owners assigned|contiguous] [--scope uniform|global] ' +
-    '[--wire float32|uint8] [--steps 4000 | --epochs E] [--batch 128] [--optimiser sgd|adamw] [--rate 0.03] [--fall linear|cosine] [--label-weight 0.2] ' +
-    '[--smoothing 0] [--temperature 2] [--weight-decay 0.0001] [--clip 5] [--size HxW] ' +
-    `[--fit crop|cover] [--normalise ${preparationNames.join('|')}] [--seed 1] [--start trained|random] [--threads N] ` +
-    '[--backend auto|native|wasm]',
+  usage: 'MODEL|PLAN --data cifar10|FOLDER --out DIR [OPTION]...',
+  options: trainHelp,
   async run(args, terminal) {
     const { values, positionals } = parseArguments(args, trainArguments, ['MODEL']);
     const data = required(values.data, '--data');

@@ -6,6 +6,7 @@ import { oneShardEach } from '../../runtime/lower/placements.ts';
 import { narrows } from '../../runtime/plan.ts';
 import { type Command, parseArguments, required } from '../command.ts';
 import { readBytes, siblingReader } from '../files.ts';
+import { numberOf } from '../numberOption.ts';
 import { parsePlacement } from '../placement.ts';
 import { openPlanFolder, readWeights } from '../planFolder.ts';
 import { formatTable } from '../table.ts';
@@ -53,6 +54,11 @@ function between(comparison: Verification['amongPlacements']): [string, number][
   ];
 }
 
+/** Differences of rounding have many digits and few that matter; counts have all. */
+function figure(value: number | readonly number[]): string {
+  return typeof value !== 'number' || Number.isInteger(value) ? String(value) : value.toExponential(2);
+}
+
 export const verify: Command = {
   name: 'verify',
   summary: 'Compare a plan with the model it was made from; exit code 1 where they differ.',
@@ -80,8 +86,8 @@ export const verify: Command = {
       model: await readBytes(modelPath, 'MODEL_NOT_FOUND'),
       external: siblingReader(modelPath),
       placement: values.placement === undefined ? oneShardEach(numShards) : parsePlacement(values.placement),
-      samples: Number(values.samples),
-      seed: Number(values.seed),
+      samples: numberOf('--samples', values.samples, 1, 1e6, true),
+      seed: numberOf('--seed', values.seed, 0, 2 ** 31, true),
       ...(values.range === undefined ? {} : { inputRange: parseRange(values.range) }),
       backend: await createHeapBackend(),
     });
@@ -90,7 +96,7 @@ export const verify: Command = {
     else {
       const { amongPlacements, ...figures } = result;
       const rows = [...Object.entries(figures), ...between(amongPlacements)];
-      terminal.print(formatTable(rows.map(([key, value]) => [key, String(value)])));
+      terminal.print(formatTable(rows.map(([key, value]) => [key, figure(value)])));
       terminal.print(sentence);
     }
     return passed ? 0 : 1;
