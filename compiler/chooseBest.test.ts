@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { createHeapBackend } from '../backends/ortHeap.ts';
 import { blockNetwork, blockPictures } from '../tests/support/blockNetwork.ts';
 import { analyse } from './analyse.ts';
-import { chooseBest, judgedSelections, uniformWithin } from './chooseBest.ts';
+import { chooseBest, judgedSelections, rescoredAt, uniformWithin } from './chooseBest.ts';
 import type { Budget } from './select/budget.ts';
 import type { SparsifySettings } from './sparsifySettings.ts';
-import { within } from './thin.ts';
+import { choose, within } from './thin.ts';
 
 const backend = await createHeapBackend();
 const settings: SparsifySettings = { numShards: 2, backend, calibration: blockPictures(256, 32), rows: 2000 };
@@ -42,6 +42,9 @@ test('scores that mislead are not followed: the sparse model itself says what is
   const of = (name: string) => judged.find((other) => other.name === name)?.divergence ?? Number.NaN;
   expect(of('sparse scores')).toBeLessThan(0.9 * of('dense scores'));
   expect(judged[0]?.name).not.toBe('dense scores');
+  const sparse = judged.find(({ name }) => name === 'sparse scores')?.chosen.map(({ feature }) => feature);
+  const again = await rescoredAt(misled, { keep: 0.2 }, settings);
+  expect(choose(again, { keep: 0.2 }).map(({ feature }) => feature)).toEqual(sparse);
 });
 
 test('nothing and everything are chosen without judging', async () => {

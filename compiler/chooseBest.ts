@@ -2,9 +2,10 @@
  * The features that a budget buys, of three selections: by scores in the dense model, by scores in the sparse model that
  * these make, and the same ratio everywhere. Each is fitted roughly and judged on inputs that nothing is fitted to.
  */
+import type { Model } from '../graph/graph.ts';
 import type { Analysis } from './analyse.ts';
 import type { Budget } from './select/budget.ts';
-import { divergence, outputsOf } from './select/outputs.ts';
+import { divergence, type Outputs, outputsOf } from './select/outputs.ts';
 import { type Regime, regimeOf } from './select/regime.ts';
 import type { Candidate } from './select/scores.ts';
 import { uniformly } from './select/uniform.ts';
@@ -26,26 +27,68 @@ export async function judgedSelections(
   budget: Budget,
   settings: SparsifySettings,
 ): Promise<readonly Judged[]> {
-  const { wire, backend } = settings;
-  const { ridge } = { ...sparsifyDefaults, ...settings };
+  const { wire } = settings;
   const first = choose(analysis, budget, wire);
-  const alone: Judged = { name: 'dense scores', chosen: first, divergence: Number.NaN };
-  if (first.length === 0 || first.length === analysis.candidates.length) return [alone];
-  const batches = analysis.judged;
-  const expected = await outputsOf(analysis.model, batches, backend);
+  if (first.length === 0 || first.length === analysis.candidates.length)
+    return [{ name: 'dense scores', chosen: first, divergence: Number.NaN }];
+  const trial = await openTrial(analysis, settings);
+  const { judged, rescored } = await bothScores(trial, first, budget);
+  const uniform = await trial.judge('uniform', uniformWithin(analysis, budget, wire));
+  return [judged, rescored.judged, uniform].sort((a, b) => a.divergence - b.divergence);
+}
+
+/**
+ * The analysis with scores in the sparse model that one budget makes, where these are the better ones at it: for several
+ * budgets that are not judged one by one. Throws BUDGET_INVALID and CALIBRATION_INVALID.
+ */
+export async function rescoredAt(
+  analysis: Analysis,
+  budget: Budget,
+  settings: SparsifySettings,
+): Promise<Analysis> {
+  const first = choose(analysis, budget, settings.wire);
+  if (first.length === 0 || first.length === analysis.candidates.length) return analysis;
+  const { judged, rescored } = await bothScores(await openTrial(analysis, settings), first, budget);
+  return rescored.judged.divergence < judged.divergence ? rescored.analysis : analysis;
+}
+
+interface Trial {
+  readonly analysis: Analysis;
+  readonly settings: SparsifySettings;
+  readonly expected: Outputs;
+  readonly judge: (
+    name: SelectionName,
+    chosen: readonly Candidate[],
+    onFit?: Regime['onFit'],
+  ) => Promise<Judged & { readonly model: Model }>;
+}
+
+async function openTrial(analysis: Analysis, settings: SparsifySettings): Promise<Trial> {
+  const { backend } = settings;
+  const { model, judged: batches } = analysis;
+  const expected = await outputsOf(model, batches, backend);
+  // Squares alone: a third of the time, and what the scores speak of.
   const rough = { ...settings, sweeps: 0, scoreSweeps: 0, onProgress: () => {} };
-  const judged: Judged[] = [];
-  const judge = async (name: SelectionName, chosen: readonly Candidate[], onFit?: Regime['onFit']) => {
-    const { model } = await thin(analysis, chosen, rough, onFit);
-    judged.push({ name, chosen, divergence: divergence(expected, await outputsOf(model, batches, backend)) });
-    return model;
+  return {
+    analysis,
+    settings,
+    expected,
+    async judge(name, chosen, onFit) {
+      const fitted = await thin(analysis, chosen, rough, onFit);
+      const got = await outputsOf(fitted.model, batches, backend);
+      return { name, chosen, divergence: divergence(expected, got), model: fitted.model };
+    },
   };
-  const regime = regimeOf({ analysis, backend, ridge, batches, expected });
-  const sparse = await judge('dense scores', first, regime.onFit);
-  const rescored = { ...analysis, candidates: await regime.scores(sparse) };
-  await judge('sparse scores', choose(rescored, budget, wire));
-  await judge('uniform', uniformWithin(analysis, budget, wire));
-  return judged.sort((a, b) => a.divergence - b.divergence);
+}
+
+async function bothScores(trial: Trial, first: readonly Candidate[], budget: Budget) {
+  const { analysis, settings, expected, judge } = trial;
+  const { ridge } = { ...sparsifyDefaults, ...settings };
+  const regime = regimeOf({ analysis, backend: settings.backend, ridge, batches: analysis.judged, expected });
+  const judged = await judge('dense scores', first, regime.onFit);
+  const rescored = { ...analysis, candidates: await regime.scores(judged.model) };
+  const chosen = choose(rescored, budget, settings.wire);
+  return { judged, rescored: { analysis: rescored, judged: await judge('sparse scores', chosen) } };
 }
 
 /** Throws BUDGET_INVALID and CALIBRATION_INVALID. */

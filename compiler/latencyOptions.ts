@@ -8,6 +8,7 @@ import { StarlingError } from '../protocol/errors.ts';
 import type { Division, Sharding } from '../runtime/lower/program.ts';
 import { type Analysis, analyse } from './analyse.ts';
 import type { Calibration } from './calibrate/calibration.ts';
+import { rescoredAt } from './chooseBest.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
 import { rowShardings } from './divide/divideRows.ts';
 import type { DividedModel } from './measure/answers.ts';
@@ -50,18 +51,18 @@ export async function thinnedOptions(
     ...(rows === undefined ? {} : { rows }),
     ...(onProgress === undefined ? {} : { onProgress }),
   };
-  const channels = await analyse(model, settings);
+  const { bytesPerMs, roundTripMs, messageMs } = cost.link;
+  const link = {
+    bytesPerMs: bytesPerMs * Math.max(1, numShards * (numShards - 1)),
+    roundTripMs: roundTripMs / 2 + messageMs,
+  };
+  const channels = await rescored(await analyse(model, settings), link, settings);
   const strips = rowShardings(model.graph, numShards, openBatch);
   const { length } = model.graph.nodes;
   const found: LatencyOption[] = [];
   for (const change of changes) {
     const nodes = Math.round(change * length);
     const analysis = change === 0 ? channels : changedAt(channels, strips, nodes);
-    const { bytesPerMs, roundTripMs, messageMs } = cost.link;
-    const link = {
-      bytesPerMs: bytesPerMs * Math.max(1, numShards * (numShards - 1)),
-      roundTripMs: roundTripMs / 2 + messageMs,
-    };
     const budgetOf = costMs(analysis, link);
     for (const share of shares) {
       const chosen = withinReach(() =>
@@ -84,11 +85,22 @@ export async function thinnedOptions(
   return found;
 }
 
+interface Link {
+  readonly bytesPerMs: number;
+  readonly roundTripMs: number;
+}
+
+/** Share of the dense exchange's time at which features are scored for all others. */
+const scoredAt = 0.25;
+
+async function rescored(analysis: Analysis, link: Link, settings: SparsifySettings): Promise<Analysis> {
+  const budget = { latency: { ms: scoredAt * costMs(analysis, link), ...link } };
+  const reached = withinReach(() => choose(analysis, budget, settings.wire)) !== undefined;
+  return reached ? rescoredAt(analysis, budget, settings) : analysis;
+}
+
 /** Exchange time of everything that could be sent. */
-function costMs(
-  analysis: Analysis,
-  { bytesPerMs, roundTripMs }: { readonly bytesPerMs: number; readonly roundTripMs: number },
-): number {
+function costMs(analysis: Analysis, { bytesPerMs, roundTripMs }: Link): number {
   const { bytes, rounds } = exchangeCost(lowerEach(analysis.model.graph, analysis.division, 'uint8'));
   return bytes / bytesPerMs + rounds * roundTripMs;
 }
