@@ -1,10 +1,10 @@
 /**
  * The scaler in real Chromium, two tabs of one thread each: throughput within a latency objective for single runs, every
- * fixed setting of a grid, and all ways to choose; a steady stream and bursts; two input sizes; a shaped link. Controls
- * come first and last. Prints tables and writes JSON.
+ * fixed setting of a grid, and all ways to choose; a steady stream and bursts; two input sizes; a narrow link and a long way.
+ * Controls come first and last. Prints tables and writes JSON.
  *
- *   npm run bench:scaler -- [--models resnet20,esrgan-slim] [--parts main,sizes,link] [--megabits 60] [--seconds 4]
- *                           [--adapt 20] [--json bench/results/scaler.json|-]
+ *   npm run bench:scaler -- [--models resnet20,esrgan-slim] [--parts main,sizes,link,way] [--megabits 60] [--seconds 4]
+ *                           [--adapt 14] [--roundtrip 40] [--json bench/results/scaler.json|-]
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -14,6 +14,7 @@ import { type Browser, chromium } from '@playwright/test';
 import { chromiumOptions } from '../scripts/browserOptions.ts';
 import { hasShared } from '../tests/support/shared.ts';
 import { quietRatio } from './controls.ts';
+import { createDelayedRelay } from './delayedRelay.ts';
 import { rounded } from './figures.ts';
 import { inIsolation } from './inIsolation.ts';
 import { describeCommit, describeMachine, loadAverage, watchOthers } from './machine.ts';
@@ -52,10 +53,11 @@ interface Control {
 const { values } = parseArgs({
   options: {
     models: { type: 'string', default: 'resnet20,esrgan-slim' },
-    parts: { type: 'string', default: 'main,sizes,link' },
+    parts: { type: 'string', default: 'main,sizes,link,way' },
     megabits: { type: 'string', default: '60' },
     seconds: { type: 'string', default: '4' },
-    adapt: { type: 'string', default: '20' },
+    adapt: { type: 'string', default: '14' },
+    roundtrip: { type: 'string', default: '40' },
     json: { type: 'string', default: fileURLToPath(new URL('./results/scaler.json', import.meta.url)) },
   },
 });
@@ -118,6 +120,7 @@ async function main(isolated: boolean): Promise<void> {
     }
   }
   if (parts.includes('link')) await measureLink(site, isolated, add);
+  if (parts.includes('way')) await measureLongWay(site, browser, url, add);
   const after = await control(site, browser, url);
   const browserVersion = `Chromium ${browser.version()}`;
   await browser.close();
@@ -171,7 +174,10 @@ async function control(site: ScalerSite, browser: Browser, url: string): Promise
   return result;
 }
 
-/** Every instance divided over both ends of a slow link: while one waits for features, another computes. */
+/**
+ * Every instance divided over both ends of a narrow link. What one instance sends, another cannot: the more of its time
+ * a run sends, the less others gain.
+ */
 async function measureLink(site: ScalerSite, isolated: boolean, add: (part: Part) => void): Promise<void> {
   const megabits = Number(values.megabits);
   try {
@@ -183,23 +189,60 @@ async function measureLink(site: ScalerSite, isolated: boolean, add: (part: Part
     const places = browsers.map((browser) => ({ browser, url: `${origin}${site.pagePath}` }));
     const room = await openScalerRoom(places, 'link');
     link.setSpeed(megabits);
-    const subject = { room, given, devicesPerInstance: 2 };
-    const objective = await findObjective(subject, options);
-    const results: WayResult[] = [];
-    const fixed = grid.filter(({ name }) => ['(1, 1)', '(1, 2)', '(1, 4)', '(4, 1)'].includes(name));
-    for (const way of [...fixed, ...adaptiveWays.filter(({ policy }) => policy === 'joint')])
-      results.push(
-        ...(await measureWay(subject, way, [{ kind: 'steady', count: 32 }], objective.p95Ms, options)),
-      );
+    const measured = await measureDivided({ room, given, devicesPerInstance: 2 });
     add({
       part: 'link',
       title: `${resnet20Sparse.title}, divided over both ends of a link of ${megabits} Mbit/s`,
-      objective,
-      results,
+      ...measured,
     });
     for (const browser of browsers) await browser.close();
     link.close();
   } catch (thrown) {
     tell(`The slow link is skipped: ${thrown instanceof Error ? thrown.message : String(thrown)}.`);
   }
+}
+
+/**
+ * Every instance divided over two tabs that are far from each other: while one waits for features that are on their way,
+ * others compute and send. The way is long and not narrow, so that nothing but waiting is shared out.
+ */
+async function measureLongWay(
+  site: ScalerSite,
+  browser: Browser,
+  url: string,
+  add: (part: Part) => void,
+): Promise<void> {
+  const roundTripMs = Number(values.roundtrip);
+  try {
+    const relay = await createDelayedRelay(roundTripMs);
+    try {
+      const given = await site.compile(resnet20Sparse);
+      const place = { browser, url };
+      const room = await openScalerRoom([place, place], 'long way', relay.iceServers);
+      const measured = await measureDivided({ room, given, devicesPerInstance: 2 });
+      add({
+        part: 'way',
+        title: `${resnet20Sparse.title}, divided over two tabs ${roundTripMs} ms from each other and back`,
+        ...measured,
+      });
+      await room.close();
+    } finally {
+      relay.close();
+    }
+  } catch (thrown) {
+    tell(`The long way is skipped: ${thrown instanceof Error ? thrown.message : String(thrown)}.`);
+  }
+}
+
+/** A few fixed settings, and what chooses between them. */
+async function measureDivided(subject: Subject): Promise<Pick<Part, 'objective' | 'results'>> {
+  const objective = await findObjective(subject, options);
+  const results: WayResult[] = [];
+  const fixed = grid.filter(({ name }) => ['(1, 1)', '(1, 2)', '(1, 4)', '(4, 1)', '(4, 4)'].includes(name));
+  const load = { kind: 'steady', count: 64 } as const;
+  // Its windows are as long as its runs, which wait more than they compute.
+  const slowly = { ...options, adaptSeconds: 2 * options.adaptSeconds };
+  for (const way of [...fixed, ...adaptiveWays.filter(({ policy }) => policy === 'joint')])
+    results.push(...(await measureWay(subject, way, [load], objective.p95Ms, slowly)));
+  return { objective, results };
 }

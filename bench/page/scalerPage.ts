@@ -6,12 +6,14 @@ let room: Room | null = null;
 const manyRuns = new ManyRuns();
 
 const page = {
-  async join(name: string): Promise<void> {
+  /** `relays`: the only way to the other devices. */
+  async join(name: string, relays: readonly RTCIceServer[] | null): Promise<void> {
     room = await joinRoom({
       signaling: new URL('/', location.href),
       room: name,
       backend: 'wasm',
       threads: 1,
+      ...(relays === null ? {} : { iceServers: relays, iceTransportPolicy: 'relay' }),
     });
   },
 

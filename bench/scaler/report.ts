@@ -2,7 +2,7 @@
 import type { Objective, WayResult } from './measure.ts';
 
 export interface Part {
-  readonly part: 'main' | 'sizes' | 'link';
+  readonly part: 'main' | 'sizes' | 'link' | 'way';
   readonly title: string;
   readonly objective: Objective;
   readonly results: readonly WayResult[];

@@ -24,17 +24,18 @@ export interface Measured extends Served {
 /** Of the work between loading and measuring: as long as instances need for their first batches. */
 const settleMs = 1_500;
 
-/** Joins so many tabs of each browser into one room; the first tab has the runs. */
+/** Joins so many tabs of each browser into one room, over relays only where they are given; the first tab has the runs. */
 export async function openScalerRoom(
   places: readonly { readonly browser: Browser; readonly url: string }[],
   name: string,
+  relays: readonly RTCIceServer[] | null = null,
 ): Promise<ScalerRoom> {
   const pages: Page[] = [];
   for (const { browser, url } of places) {
     const page = await browser.newPage();
     await page.goto(url);
     await page.waitForFunction(() => window.scalerPage !== undefined);
-    await page.evaluate((room) => window.scalerPage.join(room), name);
+    await page.evaluate(([room, ice]) => window.scalerPage.join(room, ice), [name, relays] as const);
     pages.push(page);
   }
   const [host] = pages;
