@@ -64,6 +64,9 @@ const headers = {
   'Cross-Origin-Embedder-Policy': 'require-corp',
 };
 
+/** How long each plugin took interests nobody who only starts the server. */
+const quiet = { checks: { bundlerTimings: false } };
+
 export default defineConfig(({ mode }) => {
   const library = mode === 'library';
   return {
@@ -87,9 +90,9 @@ export default defineConfig(({ mode }) => {
               entry: { index: join(root, 'web/index.ts'), element: join(root, 'web/element.ts') },
               formats: ['es' as const],
             },
-            rollupOptions: { output: { chunkFileNames: '[name].js' } },
+            rollupOptions: { ...quiet, output: { chunkFileNames: '[name].js' } },
           }
-        : {}),
+        : { rollupOptions: quiet }),
     },
   };
 });
