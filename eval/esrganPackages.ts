@@ -16,11 +16,3 @@ export const esrganMedium: NpmPackage = {
   integrity:
     'sha512-Z8JnR87sgetPABKevasXST3FdnXhaoTu9zpXnu3KLaHYpYStVt0FD1VZS9c6jhSGMBC0H929gN9RbWl+MeisKA==',
 };
-
-/** RRDN with 154 convolutions (110 MB). */
-export const esrganThick: NpmPackage = {
-  name: '@upscalerjs/esrgan-thick',
-  version: '1.0.0',
-  integrity:
-    'sha512-Xt7LAEa1WYVdU8teye1A2J3T2ylb3ihlU/x01x1ieM7zZh5FzTll6fwmeUC82mkztWloGZM65KdSEWOmhlXOdw==',
-};

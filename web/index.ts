@@ -10,6 +10,7 @@ export type { PlacementChoice } from './choosePlacement.ts';
 export { type Classification, type ClassifyOptions, type ClassScore, classify } from './classify.ts';
 export type { RunEvent } from './coordinator/coordinator.ts';
 export type { DeviceChoice } from './coordinator/placer.ts';
+export { createRoomSecret } from './createRoomSecret.ts';
 export type { DeviceView } from './deviceView.ts';
 export type { ScaledStats, ScalerWishes } from './instances/scaledRuns.ts';
 export { joinRoom } from './joinRoom.ts';

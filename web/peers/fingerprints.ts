@@ -7,7 +7,6 @@ import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { StarlingError } from '../../protocol/errors.ts';
-import { randomHex } from '../randomHex.ts';
 
 /** All that a signature stands for. */
 export interface Signed {
@@ -19,14 +18,6 @@ export interface Signed {
   /** Of the connection; an answer repeats the offer's, so it fits no other offer. */
   readonly attempt: string;
   readonly sdp: string;
-}
-
-/**
- * A secret that nobody can guess. The server sees signatures and can try secrets against them at leisure, so a
- * word that people choose protects less than this.
- */
-export function createRoomSecret(): string {
-  return randomHex(16);
 }
 
 /** HKDF with SHA-256 (RFC 5869): 32 bytes that are the same on all devices with this secret and room. */
