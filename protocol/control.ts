@@ -13,7 +13,7 @@ const deviceIdSchema = v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/, 'expected 32
 const countSchema = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const sentenceSchema = v.pipe(v.string(), v.maxLength(1000));
 
-export const capabilitiesSchema = v.object({
+const capabilitiesSchema = v.object({
   /** For people: "Firefox on Android". */
   label: v.pipe(v.string(), v.maxLength(80)),
   backends: v.pipe(v.array(v.picklist(['wasm', 'webgpu'])), v.maxLength(2)),

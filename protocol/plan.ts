@@ -103,7 +103,7 @@ const measured = v.object({
   original: v.optional(v.record(v.string(), v.number())),
 });
 
-export const planSchema = v.object({
+const planSchema = v.object({
   format: v.literal(planFormat),
   version: v.literal(planVersion),
   name: v.string(),

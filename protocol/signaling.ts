@@ -28,7 +28,7 @@ export type IceServer = v.InferOutput<typeof iceServerSchema>;
  * come with its offer and are repeated in the answer and with every candidate, so that what belongs to
  * another attempt is dropped. `mac` signs the DTLS fingerprints, and the attempt, where the room has a secret.
  */
-export const signalPayloadSchema = v.variant('kind', [
+const signalPayloadSchema = v.variant('kind', [
   v.object({
     kind: v.picklist(['offer', 'answer']),
     attempt: idSchema,
@@ -71,7 +71,7 @@ const clientMessageSchema = v.variant('type', [
 export type ClientMessage = v.InferOutput<typeof clientMessageSchema>;
 
 /** `left` said so; `lost` was cut off or silent for `presenceMs`, and may still be reachable directly. */
-export const departureSchema = v.picklist(['left', 'lost']);
+const departureSchema = v.picklist(['left', 'lost']);
 export type Departure = v.InferOutput<typeof departureSchema>;
 
 const errorMessageSchema = v.object({

@@ -28,7 +28,7 @@ export function narrows({ wires }: Division): boolean {
   return (wires?.size ?? 0) > 0;
 }
 
-export function unflattenRanges(flat: readonly number[]): Ranges {
+function unflattenRanges(flat: readonly number[]): Ranges {
   return Array.from(
     { length: flat.length >> 1 },
     (_, i) => [flat[2 * i] ?? 0, flat[2 * i + 1] ?? 0] as const,

@@ -24,7 +24,7 @@ function readsOf(nodes: readonly Node[]): Set<string> {
 }
 
 /** A stage's graph, its weights left out. */
-export function stageGraph(program: Program, stage: Stage, openBatch: boolean): Graph {
+function stageGraph(program: Program, stage: Stage, openBatch: boolean): Graph {
   const reads = readsOf(stage.nodes);
   return {
     name: `device ${program.device} level ${stage.level}`,

@@ -10,8 +10,8 @@ import { tasksSection } from './figures/tasks.ts';
 import { trainingSection } from './figures/training.ts';
 import { verifySection } from './figures/verify.ts';
 
-export const startMark = '<!-- figures:start -->';
-export const endMark = '<!-- figures:end -->';
+const startMark = '<!-- figures:start -->';
+const endMark = '<!-- figures:end -->';
 
 /** In the order of the README; each is lines of Markdown, none where its file has not been made. */
 const sections: readonly (() => readonly string[])[] = [

@@ -13,7 +13,7 @@ import { mimeType } from './mimeTypes.ts';
  * Opener and embedder policy give the page SharedArrayBuffer; plans are public, so that a page elsewhere,
  * isolated or not, may load them.
  */
-export const commonHeaders = {
+const commonHeaders = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
   'Cross-Origin-Resource-Policy': 'cross-origin',

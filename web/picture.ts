@@ -61,7 +61,7 @@ async function decode(
   }
 }
 
-export function toPlanes({ data, width, height }: ImageData): Planes {
+function toPlanes({ data, width, height }: ImageData): Planes {
   const area = width * height;
   const planes = new Float32Array(3 * area);
   for (let i = 0; i < area; i++) {

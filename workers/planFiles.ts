@@ -42,7 +42,7 @@ export async function fetchBytes(url: string, onBytes?: FileProgress): Promise<U
 }
 
 /** A weight file by its hash: from the cache, else fetched, checked and kept. Throws PLAN_NOT_FOUND or HASH_MISMATCH. */
-export async function weightFile(base: string, file: PlanFile, onBytes?: FileProgress): Promise<Uint8Array> {
+async function weightFile(base: string, file: PlanFile, onBytes?: FileProgress): Promise<Uint8Array> {
   const held = await cachedFile(file);
   if (held !== undefined) {
     onBytes?.(held.byteLength);

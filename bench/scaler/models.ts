@@ -53,8 +53,8 @@ export const adaptiveWays: readonly Way[] = [
 ];
 
 /** What an exhaustive search tries: every batch with every number of instances. */
-export const gridBatches = [1, 4, 16];
-export const gridInstances = [1, 2, 4];
+const gridBatches = [1, 4, 16];
+const gridInstances = [1, 2, 4];
 
 export const grid: readonly Way[] = gridBatches.flatMap((batch) =>
   gridInstances.map((instances) => ({

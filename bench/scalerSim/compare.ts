@@ -6,7 +6,7 @@ import type { CurveCase } from './curves.ts';
 import { allSettings, bestSetting, trueSetting } from './exhaustive.ts';
 import { convergence, judge, simulate } from './simulate.ts';
 
-export const compareNoise = 0.02;
+const compareNoise = 0.02;
 const policies = ['joint', 'profiled', 'batching', 'instances', 'clipper'] as const;
 /** Clipper has no end of its search: from here on it is judged. */
 const clipperWindows = 30;

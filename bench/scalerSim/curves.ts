@@ -44,11 +44,7 @@ export function linkCurve(
 }
 
 /** Measured batches on devices with `cores` cores: instances of `threads` threads are slowed down once all cores are taken. */
-export function coreCurve(
-  batches: readonly number[],
-  batchMs: readonly number[],
-  cores: number,
-): LatencyCurve {
+function coreCurve(batches: readonly number[], batchMs: readonly number[], cores: number): LatencyCurve {
   return (items, inFlight, threads) => {
     const speedUp = threads ** 0.8;
     return (interpolate(batches, batchMs, items) / speedUp) * Math.max(1, (inFlight * threads) / cores);

@@ -14,13 +14,13 @@ import type { InstanceLatencies } from './instanceLatencies.ts';
 const widths = [0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4];
 const [firstRatio, rowsPerOctave, rows] = [0.5, 2, 9];
 /** Neither of the two probes. */
-export const estimatedInstances = [2, 3, 4, 5, 6, 7, 9, 10] as const;
+const estimatedInstances = [2, 3, 4, 5, 6, 7, 9, 10] as const;
 
 export function fitCorrection(networks: readonly InstanceLatencies[]): LatencyCorrection {
   return fitWithWidth(networks, chooseWidth(networks));
 }
 
-export function chooseWidth(networks: readonly InstanceLatencies[]): number {
+function chooseWidth(networks: readonly InstanceLatencies[]): number {
   const errors = widths.map((width) =>
     leaveOneOutError(networks, (others) => fitWithWidth(others, width), isOther),
   );
@@ -58,7 +58,7 @@ export function networkError(network: InstanceLatencies, correction?: LatencyCor
   );
 }
 
-export function probesOf({ latencyMs }: InstanceLatencies) {
+function probesOf({ latencyMs }: InstanceLatencies) {
   const [oneMs = Number.NaN] = latencyMs;
   return { oneMs, many: probeInstances, manyMs: latencyMs[probeInstances - 1] ?? Number.NaN };
 }

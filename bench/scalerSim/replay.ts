@@ -10,10 +10,10 @@ import { allSettings, bestSetting } from './exhaustive.ts';
 import type { InstanceLatencies } from './instanceLatencies.ts';
 import { convergence, judge, simulate } from './simulate.ts';
 
-export const replayLimits = { maxBatch: 1, maxInstances: 10, threads: [1] } as const;
-export const replayNoise = 0.02;
+const replayLimits = { maxBatch: 1, maxInstances: 10, threads: [1] } as const;
+const replayNoise = 0.02;
 
-export function replayedCurve({ latencyMs }: InstanceLatencies): LatencyCurve {
+function replayedCurve({ latencyMs }: InstanceLatencies): LatencyCurve {
   return (items, inFlight) => items * (latencyMs[Math.min(inFlight, latencyMs.length) - 1] ?? Number.NaN);
 }
 

@@ -26,7 +26,7 @@ import { parseSweep, sweep } from '../sweep.ts';
 const axes: readonly string[] = ['channels', 'rows', 'auto', 'layers'] satisfies readonly DivisionAxis[];
 
 /** `name=1x3x224x224`. Throws StarlingError USAGE. */
-export function parseShapes(options: readonly string[]): Record<string, number[]> {
+function parseShapes(options: readonly string[]): Record<string, number[]> {
   return Object.fromEntries(
     options.map((option) => {
       const [name, dims] = [

@@ -9,11 +9,7 @@ import type { EnergyBlock } from './assignOwners.ts';
  * Energy of what varies: a constant share costs nothing to lose, the bias takes it over. outputs x inputs, row-major.
  * Relative to all energy of the contraction, so that layers of different scale count alike.
  */
-export function relativeEnergy(
-  graph: Graph,
-  contraction: Contraction,
-  { matrix, width }: Gram,
-): Float64Array {
+function relativeEnergy(graph: Graph, contraction: Contraction, { matrix, width }: Gram): Float64Array {
   const { outputChannels, inputChannels, taps } = contraction;
   const weights = readWeights(graph, contraction);
   const energy = new Float64Array(outputChannels * inputChannels);

@@ -87,7 +87,7 @@ export function readWeights(graph: Graph, contraction: Contraction): Float64Arra
   return weights;
 }
 
-export function readBias(graph: Graph, { bias, outputChannels }: Contraction): Float64Array {
+function readBias(graph: Graph, { bias, outputChannels }: Contraction): Float64Array {
   return bias === undefined
     ? new Float64Array(outputChannels)
     : Float64Array.from(float32View(tensorOf(graph, bias)));

@@ -27,7 +27,7 @@ export function valueBytes(graph: Graph, names: Iterable<string>): number {
 }
 
 /** Only the nodes and weights that `values` need. */
-export function prefixGraph(graph: Graph, values: readonly string[]): Graph {
+function prefixGraph(graph: Graph, values: readonly string[]): Graph {
   const wanted = new Set(values);
   const nodes = graph.nodes
     .toReversed()

@@ -12,7 +12,7 @@ import { rewriteWires } from './rewriteWires.ts';
 import { float16Nodes, uint8Nodes, type WireNodes } from './wireNodes.ts';
 
 /** The graph as it will be but for its scales. */
-export function typedWires(graph: Graph, division: Division, wire: WireChoice): DividedGraph {
+function typedWires(graph: Graph, division: Division, wire: WireChoice): DividedGraph {
   if (wire === 'float32') return { graph, division };
   const range = { low: Float32Array.of(0), high: Float32Array.of(1) };
   const nodes: WireNodes = wire === 'uint8' ? uint8Nodes(range, undefined) : float16Nodes();

@@ -4,7 +4,7 @@ import type { Graph } from '../../graph/graph.ts';
 import { normal, seededRandom } from '../../graph/random.ts';
 import { elementCount, float32Tensor, int64Tensor } from '../../graph/tensor.ts';
 
-export const pictureShape = [1, 3, 32, 32] as const;
+const pictureShape = [1, 3, 32, 32] as const;
 export const numClasses = 10;
 
 export class NetworkBuilder {

@@ -6,7 +6,7 @@ import type { PartBuilder } from './rule.ts';
 
 const noAttributes: ReadonlyMap<string, Attribute> = new Map();
 
-export function axisAttribute(axis: number): ReadonlyMap<string, Attribute> {
+function axisAttribute(axis: number): ReadonlyMap<string, Attribute> {
   return new Map([['axis', { type: 'int', value: axis }]]);
 }
 

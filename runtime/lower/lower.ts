@@ -16,7 +16,7 @@ import { RoomGraph } from './roomGraph.ts';
 import { stagesOf } from './stages.ts';
 
 /** Throws PLACEMENT_INVALID unless every shard is held by exactly one device. */
-export function checkPlacement(placement: Placement, numShards: number): void {
+function checkPlacement(placement: Placement, numShards: number): void {
   const held = placement.flat();
   const complete = held.length === numShards && new Set(held).size === numShards;
   if (complete && held.every((shard) => Number.isInteger(shard) && shard >= 0 && shard < numShards)) return;
@@ -49,7 +49,7 @@ export function lower(graph: Graph, division: Division, placement: Placement): R
 }
 
 /** The device that computes what nobody owns: the one with shard 0, whatever else it holds. */
-export function homeOf(placement: Placement): number {
+function homeOf(placement: Placement): number {
   return placement.findIndex((shards) => shards.includes(0));
 }
 

@@ -28,7 +28,7 @@ const mebi = 1024 * 1024;
 const pageBytes = 64 * 1024;
 
 /** onnxruntime-web 1.30, its wasm build with threads. */
-export const ortWebMemory: MemoryCost = {
+const ortWebMemory: MemoryCost = {
   heapBytes: 16 * mebi,
   usedBytes: 11 * mebi,
   sessionBytes: 30 * 1024,

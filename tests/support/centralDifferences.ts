@@ -155,7 +155,7 @@ function createSession(backend: Backend, graph: Graph): Promise<Session> {
   return backend.createSession(saveModel(model).bytes);
 }
 
-export async function runTensors(
+async function runTensors(
   backend: Backend,
   session: Session,
   feeds: ReadonlyMap<string, Tensor>,

@@ -6,7 +6,7 @@ import { deviceColours } from './devicesPanel.ts';
 import { type Activity, activities, type GanttRow, type GanttSpan, ganttRows } from './ganttRows.ts';
 import { formatTime } from './sentences.ts';
 
-export const activityLabels: { readonly [Name in Activity]: string } = {
+const activityLabels: { readonly [Name in Activity]: string } = {
   compute: 'Computing',
   serialise: 'Packing',
   wait: 'Waiting',

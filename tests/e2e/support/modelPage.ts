@@ -71,7 +71,7 @@ export async function runModel(page: Page): Promise<void> {
   await expect(panel).toHaveAttribute('data-runs', String(runs + 1), { timeout: 60_000 });
 }
 
-export async function saveOutput(page: Page): Promise<Tensor> {
+async function saveOutput(page: Page): Promise<Tensor> {
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Save as .npy' }).first().click();
   return readNpy(new Uint8Array(await readFile(await (await download).path())));

@@ -108,7 +108,7 @@ export async function openTab(
 }
 
 /** The shards of each device as this page shows them, in the order of the shards; only where all are ready. */
-export function readyShards(page: Page): Promise<string[]> {
+function readyShards(page: Page): Promise<string[]> {
   return page
     .locator('.device[data-state="ready"]')
     .evaluateAll((devices) => devices.map((device) => device.getAttribute('data-shards') ?? ''));

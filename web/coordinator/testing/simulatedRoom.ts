@@ -22,7 +22,7 @@ interface Call {
   finish(error?: StarlingError): void;
 }
 
-export class SimulatedClock {
+class SimulatedClock {
   #now = 0;
   readonly #timers = new Set<{ at: number; action: () => void }>();
 
@@ -72,7 +72,7 @@ export const planOf = (url: string, numShards = 4): PlanSummary => ({
 });
 
 /** A Worker that answers when told; it refuses to be asked two things about its plan at once. */
-export class SimulatedDevice implements CoordinatedDevice {
+class SimulatedDevice implements CoordinatedDevice {
   readonly calls: Call[] = [];
   loaded: PlacementMessage | null = null;
   /** The placement with which the last run was started. */

@@ -23,7 +23,7 @@ export const differentiableOperators = [
 export type DifferentiableOperator = (typeof differentiableOperators)[number];
 
 /** Those whose gradient is not a derivative. */
-export const straightThroughOperators = ['DequantizeLinear', 'QuantizeLinear'] as const;
+const straightThroughOperators = ['DequantizeLinear', 'QuantizeLinear'] as const;
 
 type TrainableOperator = DifferentiableOperator | (typeof straightThroughOperators)[number];
 
