@@ -39,9 +39,11 @@ interface Started {
 
 export class DeviceWorker implements DeviceApi {
   #started: Started | null = null;
-  #plan: { readonly files: PlanFiles; readonly plan: Plan } | null = null;
+  #plan: { readonly url: string; readonly files: PlanFiles; readonly plan: Plan } | null = null;
   #newestEpoch = -1;
-  readonly #forecasts = new PlanForecasts((url) => {
+  readonly #forecasts = new PlanForecasts(async (url) => {
+    // A device whose server is gone may become host of what it has open.
+    if (this.#plan?.url === url) return this.#plan.plan;
     const files = this.#filesOf(url);
     return openPlan((path) => files.read(path), heldPlanHash(url));
   });
@@ -84,7 +86,7 @@ export class DeviceWorker implements DeviceApi {
     const plan = await openPlan((path) => files.read(path), sha256 ?? held);
     // Whoever becomes host of such a plan must have all of it: the others ask for its files.
     if (held !== null && sha256 === null) await this.#roomFiles.gather(plan.file.weights);
-    this.#plan = { files, plan };
+    this.#plan = { url, files, plan };
     return planSummary(plan);
   }
 
