@@ -13,7 +13,7 @@ export function checkInputs(
   openBatch: boolean,
 ): void {
   for (const { name, dataType, shape } of graph.inputs) {
-    const tensor = inputs[name];
+    const tensor = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
     const dims = (shape ?? []).map((dim) => (typeof dim === 'number' ? dim : 1));
     const expected = `${dataType} [${dims.join(', ')}]`;
     if (tensor === undefined) {

@@ -68,7 +68,7 @@ export async function openPlan(read: ReadPlanFile, pinned: string | null = null)
 function withWeights(model: Model, file: PlanFile): Model {
   const initializers = new Map(model.graph.initializers);
   for (const input of model.graph.inputs) {
-    const tensor = file.tensors[input.name];
+    const tensor = Object.hasOwn(file.tensors, input.name) ? file.tensors[input.name] : undefined;
     if (tensor === undefined) continue;
     initializers.set(input.name, { dataType: input.dataType, dims: tensor.dims, data: new Uint8Array(0) });
   }

@@ -15,10 +15,12 @@ export const fixInputShapes: Pass = (model, { shapes }) => {
       );
     }
   }
-  const lengths = lengthsByName(graph.inputs, shapes);
+  // A model may name an input "constructor".
+  const given = new Map(Object.entries(shapes));
+  const lengths = lengthsByName(graph.inputs, given);
   const inputs = graph.inputs.map((input) => ({
     ...input,
-    shape: concreteShape(input, shapes[input.name], lengths),
+    shape: concreteShape(input, given.get(input.name), lengths),
   }));
   // Shapes that the file gives to other values may name the lengths that are fixed now.
   return { ...model, graph: { ...graph, inputs, values: new Map() } };
@@ -27,12 +29,12 @@ export const fixInputShapes: Pass = (model, { shapes }) => {
 /** What the given shapes say of the model's named lengths, for other inputs that use the same names. */
 function lengthsByName(
   inputs: readonly ValueInfo[],
-  shapes: Readonly<Record<string, readonly number[]>>,
+  shapes: ReadonlyMap<string, readonly number[]>,
 ): ReadonlyMap<string, number> {
   const lengths = new Map<string, number>();
   for (const { name, shape } of inputs) {
     shape?.forEach((dim, i) => {
-      const length = shapes[name]?.[i];
+      const length = shapes.get(name)?.[i];
       if (typeof dim === 'string' && length !== undefined) lengths.set(dim, length);
     });
   }

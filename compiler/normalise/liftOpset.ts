@@ -6,6 +6,7 @@ import { workingOpset } from '../../graph/opsets.ts';
 import { sortNodes, valuesRead } from '../../graph/sort.ts';
 import type { DataType, Tensor } from '../../graph/tensor.ts';
 import type { Pass } from './pass.ts';
+import { withUniqueNames } from './uniqueNames.ts';
 
 /** The first IR version that goes with opset 17. */
 const workingIrVersion = 8;
@@ -114,14 +115,4 @@ function namesOf(graph: Graph): Set<string> {
     }
   }
   return names;
-}
-
-function withUniqueNames(nodes: readonly Node[]): readonly Node[] {
-  const taken = new Set<string>();
-  return nodes.map((node) => {
-    let { name } = node;
-    for (let i = 1; taken.has(name); i++) name = `${node.name}_${i}`;
-    taken.add(name);
-    return name === node.name ? node : { ...node, name };
-  });
 }

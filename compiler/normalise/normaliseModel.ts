@@ -19,6 +19,7 @@ import { raiseToSeven } from './raiseToSeven.ts';
 import { removeIdentities } from './removeIdentities.ts';
 import { removeUnused } from './removeUnused.ts';
 import { splitsToSlices } from './splitsToSlices.ts';
+import { uniqueNames } from './uniqueNames.ts';
 
 export interface NormaliseOptions {
   /** Runs the model on small random inputs. */
@@ -37,6 +38,7 @@ export interface NormalisedGraph {
 }
 
 const passes: readonly Pass[] = [
+  uniqueNames,
   fixInputShapes,
   constantNodesToInitializers,
   raiseToSeven,

@@ -85,6 +85,20 @@ test('cropping is refused', async () => {
   expect([...(await checkParts(resize, [operator])).axes.keys()]).not.toContain(2);
 });
 
+test('a part by channels is cropped like the whole', async () => {
+  const box = [0, 0, 0.2, 0.1, 1, 1, 0.8, 0.9];
+  const operator = (limits: readonly number[]): OperatorCase => ({
+    opType: 'Resize',
+    attributes: { mode: text('linear'), coordinate_transformation_mode: text('tf_crop_and_resize') },
+    inputs: [activation([1, 4, 6, 6]), floats(...limits), floats(1, 1, 2, 2)],
+  });
+  const report = await checkParts(resize, [operator(box)]);
+  expect(report.failures).toEqual([]);
+  expect(report.axes.get(1)).toBeGreaterThan(0);
+  // Cropped along channels it has no parts there.
+  expect((await checkParts(resize, [operator(box.with(1, 0.3))])).axes.has(1)).toBe(false);
+});
+
 test('factors that are computed leave it whole', async () => {
   const operator: OperatorCase = {
     opType: 'Resize',

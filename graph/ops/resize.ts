@@ -90,6 +90,20 @@ function hasProduct(view: NodeView, axis: number): boolean {
   return axis >= view.outputShape.length - 2 && view.outputShape.length >= 2;
 }
 
+/** The input that says which box is cropped (tf_crop_and_resize); '' where nothing is. */
+function cropName(view: NodeView): string {
+  const mode = stringAttribute(view.node, 'coordinate_transformation_mode', 'half_pixel');
+  return mode === 'tf_crop_and_resize' ? (view.node.inputs[1] ?? '') : '';
+}
+
+/** Whether the box may be narrower than the input along an axis: a part would be cropped once more. */
+function cropsAlong(view: NodeView, axis: number): boolean {
+  if (cropName(view) === '') return false;
+  const box = view.constant(1);
+  const limits = box?.dataType === 'float32' ? float32View(box) : undefined;
+  return limits?.[axis] !== 0 || limits[view.outputShape.length + axis] !== 1;
+}
+
 /** Resize with this length along the part's axis: by scales, else by sizes. */
 function emitResize(
   view: NodeView,
@@ -114,7 +128,8 @@ function emitResize(
               ),
         ]
       : ['', builder.constant(int64Tensor(own(view.outputShape, length)), 'sizes')];
-  return builder.node('Resize', [name, '', ...rest], view.node.attributes, output);
+  const crop = cropName(view) === '' ? '' : builder.weight(cropName(view), {});
+  return builder.node('Resize', [name, crop, ...rest], view.node.attributes, output);
 }
 
 function emitStrip(
@@ -172,7 +187,7 @@ export const resize: OpRule = {
   },
   needs(view, slab) {
     const taps = view.isConstant(0) ? undefined : tapsFor(view, slab);
-    if (taps === undefined) return undefined;
+    if (taps === undefined || cropsAlong(view, slab.axis)) return undefined;
     const rest = view.node.inputs.slice(1).map(() => 'none' as const);
     const nearest = stringAttribute(view.node, 'mode', 'nearest') === 'nearest';
     const resized = axisScale(view, slab.axis)?.scale !== 1;

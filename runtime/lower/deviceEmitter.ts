@@ -99,7 +99,10 @@ export class DeviceEmitter {
     if (production.kind !== 'part') return true;
     if (!this.#room.isWhole(facts.node.outputs[0] ?? '', production.slab)) return false;
     return production.needs.every((need, i) => {
-      if (typeof need !== 'object') return true;
+      const input = facts.inputs[i] ?? '';
+      // An input of length zero that nothing is read of: the rule leaves it out.
+      if (need === 'none') return input === '' || this.#room.isConstant(input);
+      if (need === 'whole') return true;
       const length = this.#room.shape(facts.inputs[i] ?? '')[need.axis] ?? 0;
       return equal(inputs[i]?.order ?? [], range(0, length));
     });

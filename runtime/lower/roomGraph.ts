@@ -209,6 +209,8 @@ export class RoomGraph {
   /** The axis whose parts need parts along an input's own axis. */
   #inheritedAxis(view: NodeView, rule: OpRule): number | undefined {
     for (let axis = 0; axis < view.outputShape.length; axis++) {
+      // Of nothing there are no parts.
+      if (view.outputShape[axis] === 0) continue;
       const needs = rule.needs(view, { axis, ranges: range(0, view.outputShape[axis] ?? 0) });
       const follows = needs?.some(
         (need, i) => typeof need === 'object' && this.#axes.get(view.node.inputs[i] ?? '') === need.axis,

@@ -271,14 +271,6 @@ describe('lifted to opset 17', () => {
     [{ op: 'Dropout', opset: 10, outputs: 2 }, /mask/],
     [{ op: 'Upsample', opset: 8, attributes: { scales: floats(1, 1, 2, 0.5) } }, /shrinks/],
     [{ op: 'Scan', opset: 8 }, /Scan/],
-    [
-      {
-        op: 'Resize',
-        opset: 11,
-        attributes: { coordinate_transformation_mode: string('tf_half_pixel_for_nn') },
-      },
-      /tf_half/,
-    ],
     [{ op: 'Resize', opset: 18, attributes: { antialias: int(1) } }, /antialiased/],
     [{ op: 'Pad', opset: 19, attributes: { mode: string('wrap') } }, /wrapping/],
     [{ op: 'AveragePool', opset: 19, attributes: { dilations: ints(2, 2) } }, /dilations/],

@@ -56,13 +56,10 @@ function asymmetric(node: Node, context: LiftContext): Node {
   };
 }
 
-/** Opset 13 dropped one coordinate mode and made the unused inputs optional. */
+/** Opset 13 made the unused inputs optional. It dropped a coordinate mode too, which onnxruntime still knows. */
 export const resizeOptionalInputs: LiftStep = {
   below: 13,
   lift: (node, context) => {
-    if (stringAttribute(node, 'coordinate_transformation_mode', 'half_pixel') === 'tf_half_pixel_for_nn') {
-      refuse(node, context, 'its coordinate mode tf_half_pixel_for_nn was dropped');
-    }
     const inputs = node.inputs.map((name, i) => (i > 0 && context.constant(name)?.dims[0] === 0 ? '' : name));
     while (inputs.at(-1) === '') inputs.pop();
     return [{ ...node, inputs }];
