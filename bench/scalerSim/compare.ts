@@ -14,6 +14,8 @@ const clipperWindows = 30;
 export interface PolicyResult {
   readonly setting: Setting;
   readonly windowsToConverge: number;
+  /** Until the first setting that was no probe. */
+  readonly profileMs: number;
   readonly violations: number;
   /** Items per second that took no longer than the objective. */
   readonly throughputWithin: number;
@@ -32,6 +34,8 @@ export interface Compared {
   /** 1 - true throughput of the setting joint ended at / the best; of what it served in fact. */
   readonly regret: number;
   readonly servedRegret: number;
+  /** Traffic of joint's profile, in milliseconds. */
+  readonly profileMs: number;
   /** Mean throughput of joint within the objective / the highest of batching, instances and Clipper. */
   readonly jointOverBest: number;
   /** Standard error of that ratio, from the runs of each policy. */
@@ -79,6 +83,7 @@ export async function compare(
     policies: results,
     regret: 1 - trueSetting(curve, joint.setting, compareNoise).throughput / best.throughput,
     servedRegret: 1 - joint.throughputWithin / best.throughput,
+    profileMs: joint.profileMs,
     jointOverBest,
     jointOverBestError:
       jointOverBest * Math.hypot(within.joint.error / within.joint.mean, other.error / other.mean),
@@ -123,6 +128,7 @@ async function measurePolicy(
   return {
     setting: result.setting,
     windowsToConverge: held.windows,
+    profileMs: result.decisions.find(({ phase }) => phase !== 'probe')?.at ?? result.endedAt,
     violations,
     throughputWithin,
     throughput,

@@ -102,5 +102,8 @@ export function curveCases(): readonly CurveCase[] {
       threads: [1, 2, 4],
     }),
     ...measuredCases(),
+    // A run of a third of a second and more: a profile of all three settings would take a minute.
+    curveCase('slow: 320 b, two devices', coreCurve([1, 32], [320, 32 * 320], 2)),
+    curveCase('slow: link 60 ms x 8 rounds, 40 ms compute, 10 ms send', linkCurve(8, 60, 40, 10)),
   ];
 }

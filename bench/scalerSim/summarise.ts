@@ -39,6 +39,7 @@ export function summarise({ estimator, replays, curves, followed }: Results) {
       below: kept.filter((c) => c.jointOverBest + Math.max(0.0025, 3 * c.jointOverBestError) < 1).length,
     },
     jointWindowsToConverge: spread(kept.map((c) => c.policies.joint.windowsToConverge)),
+    profileMs: spread(curves.map((c) => c.profileMs)),
     jointViolations: {
       mean: mean(kept.map((c) => c.policies.joint.violations)),
       max: Math.max(...kept.map((c) => c.policies.joint.violations)),

@@ -25,6 +25,8 @@ const catalogue = JSON.parse(
   readonly plans: readonly { readonly exchange: string; readonly shards: number; readonly path: string }[];
   readonly pictures: readonly { readonly path: string; readonly class: string }[];
 };
+/** Sparse plans are there once their training was published. */
+const exchanges = [...new Set(catalogue.plans.map((plan) => plan.exchange))];
 let site: RoomSite;
 test.beforeAll(async () => {
   site = await startRoomSite(2);
@@ -98,7 +100,7 @@ test('two tabs name test pictures, dense and sparse, as the network in one piece
     await a.locator('.sample').nth(i).click();
     await expect(a.locator('.chosen-picture .hint')).toHaveText(`Truth: ${truth}`);
     await expect(a.locator('#classify')).toHaveAttribute('data-state', 'ready', { timeout: 30_000 });
-    for (const exchange of new Set(plans.map((plan) => plan.exchange))) {
+    for (const exchange of exchanges) {
       const { card, figure, bars } = answerOf(a, exchange);
       await expect(card).toHaveAttribute('data-state', 'done');
       await expect(figure('devices')).toHaveText('2');
@@ -115,8 +117,8 @@ test('two tabs name test pictures, dense and sparse, as the network in one piece
       if (expected[0]?.name === truth) right++;
     }
   }
-  // Four pictures, two plans: the network is right nine times in ten.
-  expect(right).toBeGreaterThanOrEqual(6);
+  // Four pictures, of each plan: the network is right nine times in ten.
+  expect(right).toBeGreaterThanOrEqual(3 * exchanges.length);
 });
 
 test("a picture of one's own is fitted, and the room compared with one device", async ({ context }) => {
@@ -126,7 +128,8 @@ test("a picture of one's own is fitted, and the room compared with one device", 
   const ship = catalogue.pictures.find((picture) => picture.class === 'ship');
   await a.locator('#classify-file').setInputFiles(join(folder, ship?.path ?? ''));
   await expect(a.locator('.chosen-picture .hint')).toHaveText('Your picture');
-  const { card } = answerOf(a, 'sparse');
+  const [first = ''] = exchanges;
+  const { card } = answerOf(a, first);
   await expect(card).toHaveAttribute('data-state', 'done', { timeout: 30_000 });
   await expect(card.locator('.accuracy')).toHaveText(
     /^Right on [\d.]+ % of [\d,]+ of CIFAR-10's test pictures\./,
@@ -134,7 +137,7 @@ test("a picture of one's own is fitted, and the room compared with one device", 
   await expect(a.locator('#classify')).toHaveAttribute('data-state', 'ready', { timeout: 30_000 });
   await a.getByRole('button', { name: 'Compare with one device' }).click();
   await expect(a.locator('#classify')).toHaveAttribute('data-state', 'ready', { timeout: 60_000 });
-  for (const exchange of ['sparse', 'dense'])
+  for (const exchange of exchanges)
     await expect(answerOf(a, exchange).card.locator('.line')).toHaveText(
       /^One device [\d.]+ m?s, 2 devices [\d.]+ m?s: .*\.$/,
     );

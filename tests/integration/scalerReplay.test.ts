@@ -8,6 +8,7 @@ import { curveCases } from '../../bench/scalerSim/curves.ts';
 import { fitCorrection } from '../../bench/scalerSim/fitCorrection.ts';
 import { missingLatencies, readInstanceLatencies } from '../../bench/scalerSim/instanceLatencies.ts';
 import { estimatorReport, replayReport } from '../../bench/scalerSim/replayReport.ts';
+import { limits } from '../../protocol/limits.ts';
 import { latencyCorrection } from '../../web/scaler/latencyCorrection.ts';
 
 const networks = readInstanceLatencies();
@@ -47,10 +48,12 @@ describe('on latency curves', () => {
     ['GPU 20 + 0.5 b, a tenth busy', 0],
     ['GPU 5 + 2 b, half busy', 1],
     ['link 40 ms x 4 rounds, 2 ms compute, 8 ms send', 0],
+    ['slow: 320 b, two devices', 1],
   ] as const)('joint on %s loses at most 5 %% to an exhaustive search', async (name, objective) => {
     const curveCase = curveCases().find((one) => one.name === name);
     if (curveCase === undefined) throw new Error(`No curve ${name}.`);
     const result = await compare(curveCase, curveCase.objectives[objective] ?? 0, [1]);
+    expect(result.profileMs).toBeLessThanOrEqual(limits.profileMs);
     expect(result.regret).toBeLessThanOrEqual(0.05);
     expect(result.jointOverBest).toBeGreaterThan(0.99);
     expect(result.policies.joint.violations).toBeLessThan(0.02);
