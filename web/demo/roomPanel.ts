@@ -30,7 +30,7 @@ export function showRoomPanel(
 
   const local = ['localhost', '127.0.0.1', '[::1]'].includes(new URL(link).hostname);
   const note = local
-    ? 'This link works on this machine only. For other devices, open the page by the network address that was printed at the start.'
+    ? 'This link works on this machine only. For a code that other devices can scan, open the page by the network address that was printed at the start.'
     : 'Open this link on another device, or point its camera at the code.';
 
   const secretNote =
@@ -52,8 +52,9 @@ export function showRoomPanel(
     createElement('h2', { id: 'room-title' }, 'Room ', createElement('span', { class: 'room-name' }, room)),
     createElement(
       'div',
-      { class: 'share' },
-      picture,
+      { class: local ? 'share local' : 'share' },
+      // A camera would bring another device to itself.
+      local ? null : picture,
       createElement('div', {}, createElement('p', {}, note), address, copy),
     ),
     createElement('div', { class: 'trust-row' }, secretNote, trust === 'server' ? fresh : null),
