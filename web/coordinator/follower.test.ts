@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Placement } from '../../protocol/roomMessages.ts';
 import { Follower } from './follower.ts';
-import { planOf, ticks } from './testing/simulatedRoom.ts';
+import { planOf } from './testing/simulatedDevice.ts';
+import { ticks } from './testing/simulatedRoom.ts';
 
 const placement: Placement = {
   type: 'placement',

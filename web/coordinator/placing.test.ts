@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { ForecastQuestion, PlanForecast } from '../../workers/api.ts';
-import { planOf, SimulatedRoom } from './testing/simulatedRoom.ts';
+import { planOf } from './testing/simulatedDevice.ts';
+import { SimulatedRoom } from './testing/simulatedRoom.ts';
 
 const url = 'http://localhost/channels/plan.json';
 const rows = 'http://localhost/rows/plan.json';
