@@ -9,6 +9,7 @@ import { lower } from '../../runtime/lower/lower.ts';
 import type { Placement, Transfer } from '../../runtime/lower/program.ts';
 import { wholeWeights } from '../../runtime/weights/blob.ts';
 import { blockNetwork, blockPictures } from '../../tests/support/blockNetwork.ts';
+import type { Calibration } from '../calibrate/calibration.ts';
 import { divideByChannels } from '../divide/divideChannels.ts';
 import type { DividedGraph } from '../divide/dividedGraph.ts';
 import { divideByRows } from '../divide/divideRows.ts';
@@ -120,6 +121,32 @@ test('one scale for all features is coarser than one for each', async () => {
   }
   const [feature = 0, tensor = 0] = errors;
   expect(feature).toBeLessThan(tensor);
+});
+
+test('what is half as large again as in all sample inputs does not saturate', async () => {
+  const plain = await divided('channels');
+  const samples = [...(calibration.batches() as Iterable<Readonly<Record<string, Tensor>>>)];
+  const fainter: Calibration = {
+    samples: calibration.samples,
+    batches: () =>
+      samples.map(({ pictures: all }) =>
+        all === undefined
+          ? {}
+          : {
+              pictures: float32Tensor(
+                all.dims,
+                float32View(all).map((value) => value / 1.5),
+              ),
+            },
+      ),
+  };
+  const narrow = await narrowWires(plain.model, plain.division, {
+    wire: 'uint8',
+    ...options(),
+    calibration: fainter,
+  });
+  const exact = await run(plain, isolated);
+  expect(difference(exact.outputs, (await run(narrow, isolated)).outputs)).toBeLessThan(2e-2);
 });
 
 test('uint8 without samples is refused, float16 needs none', async () => {

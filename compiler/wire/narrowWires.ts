@@ -13,7 +13,7 @@ import type { Calibration } from '../calibrate/calibration.ts';
 import { channelAxes } from '../divide/followAxes.ts';
 import { crossingReads } from './crossingReads.ts';
 import { rewriteWires } from './rewriteWires.ts';
-import { valueRanges } from './valueRanges.ts';
+import { type ValueRange, valueRanges } from './valueRanges.ts';
 import { float16Nodes, uint8Nodes, type WireNodes } from './wireNodes.ts';
 
 export interface WireOptions {
@@ -34,6 +34,13 @@ export interface Wired {
 
 /** Bytes of one element. */
 export const wireBytes: Readonly<Record<WireChoice, number>> = { float32: 4, float16: 2, uint8: 1 };
+
+/**
+ * How far beyond what sample inputs showed a uint8 reaches. What saturates costs far more than a coarser step: esrgan-thick,
+ * every exchange dense, scales from 12 cuttings of streets, loses on two pictures of Set5 0.16 and 0.50 dB with none,
+ * 0.00 and 0.11 with 1.5, 0.00 and 0.05 with 2.
+ */
+const headroom = 2;
 
 /** Smaller values save less than their frame's header costs. */
 const leastElements = 256;
@@ -76,6 +83,10 @@ async function chooseNodes(
   );
   const ranges = await valueRanges(model, features, calibration, backend);
   return new Map(
-    [...ranges].map(([value, range]) => [value, uint8Nodes(range, features.get(value))] as const),
+    [...ranges].map(([value, range]) => [value, uint8Nodes(widened(range), features.get(value))] as const),
   );
+}
+
+function widened({ low, high }: ValueRange): ValueRange {
+  return { low: low.map((value) => headroom * value), high: high.map((value) => headroom * value) };
 }
