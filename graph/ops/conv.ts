@@ -3,7 +3,7 @@
  * QLinearConv (opset 10). Divided by output channels: with one group a part needs every input channel, in any order;
  * with several, the channels of the groups it touches. Divided along a spatial axis: the windows it slides over.
  */
-import { intAttribute, withAttributes } from '../graph.ts';
+import { withAttributes } from '../graph.ts';
 import { positionsWithin, type Ranges, range, size, union } from '../ranges.ts';
 import { elementCount } from '../tensor.ts';
 import { type Groups, inputChannels, type Segment, segmentsOf } from './groups.ts';
@@ -18,6 +18,7 @@ import {
 } from './rule.ts';
 import { emitConcat, emitSelection } from './select.ts';
 import { emitWindows, windowNeeds, windowOf } from './window.ts';
+import { windowAttributes } from './windowAttributes.ts';
 
 /** Which inputs of a convolution are what. */
 interface ConvInputs {
@@ -27,7 +28,7 @@ interface ConvInputs {
 }
 
 function groupsOf(view: NodeView): Groups {
-  const count = intAttribute(view.node, 'group', 1);
+  const { group: count } = windowAttributes(view.node, view.outputShape.length - 2);
   return {
     count,
     inputs: (view.inputShape(0)[1] ?? 1) / count,
@@ -52,7 +53,8 @@ function convolution(roles: ConvInputs): OpRule {
     segment: Segment,
     output: string | undefined,
   ): string => {
-    const one = intAttribute(view.node, 'group', 1) === 1;
+    const { count, inputs: channels } = groupsOf(view);
+    const one = count === 1;
     const inputs = view.node.inputs.map((input, i) => {
       if (i === 0) return name;
       if (i === roles.weight)
@@ -61,7 +63,6 @@ function convolution(roles: ConvInputs): OpRule {
       const perOutput = roles.perOutput.includes(i) && (view.inputShape(i)[0] ?? 1) > 1;
       return builder.weight(input, perOutput ? { 0: segment.outputs } : {});
     });
-    const { inputs: channels } = groupsOf(view);
     const columns = one ? size(order) : channels;
     builder.countMacs((size(segment.outputs) * macsPerOutput(view) * columns) / channels);
     const attributes = withAttributes(view.node, { group: { type: 'int', value: segment.groups.length } });

@@ -2,7 +2,7 @@
  * ConvTranspose (opset 11): X[N,C,D1..], W[C,M/group,k1..], B[M] -> Y[N,M,O1..]. Each input index writes a window of
  * outputs, so a strip of outputs needs the inputs whose windows reach it, and the rest of those windows is cropped.
  */
-import { type Attribute, intAttribute, intsAttribute, stringAttribute, withAttributes } from '../graph.ts';
+import { type Attribute, withAttributes } from '../graph.ts';
 import { normalise, positionsWithin, type Range, range, shift, size, union } from '../ranges.ts';
 import { elementCount } from '../tensor.ts';
 import { type Groups, inputChannels, type Segment, segmentsOf } from './groups.ts';
@@ -15,6 +15,7 @@ import {
   type PartBuilder,
 } from './rule.ts';
 import { emitConcat, emitSelection } from './select.ts';
+import { windowAttributes } from './windowAttributes.ts';
 
 /** One spatial axis: output = (input - 1) * stride + extent + outputPadding - padBegin - padEnd. */
 interface Spread {
@@ -30,21 +31,19 @@ interface Spread {
 function spreadOf(view: NodeView, axis: number): Spread {
   const spatial = axis - 2;
   const rank = view.outputShape.length - 2;
-  const at = (name: string, fallback: number) => intsAttribute(view.node, name)?.[spatial] ?? fallback;
-  const stride = at('strides', 1);
-  const extent = ((view.inputShape(1)[axis] ?? 1) - 1) * at('dilations', 1) + 1;
-  const outputPadding = at('output_padding', 0);
+  const { autoPad, dilations, outputShape, pads, ...attributes } = windowAttributes(view.node, rank);
+  const stride = attributes.strides[spatial] ?? 1;
+  const extent = ((view.inputShape(1)[axis] ?? 1) - 1) * (dilations[spatial] ?? 1) + 1;
+  const outputPadding = attributes.outputPadding[spatial] ?? 0;
   const inputLength = view.inputShape(0)[axis] ?? 1;
-  const mode = stringAttribute(view.node, 'auto_pad', 'NOTSET');
   const common = { stride, extent, outputPadding, inputLength };
-  if (mode === 'NOTSET' && intsAttribute(view.node, 'output_shape') === undefined) {
-    const pads = intsAttribute(view.node, 'pads');
-    return { ...common, padBegin: pads?.[spatial] ?? 0, padEnd: pads?.[spatial + rank] ?? 0 };
+  if (autoPad === 'NOTSET' && outputShape === undefined) {
+    return { ...common, padBegin: pads[spatial] ?? 0, padEnd: pads[spatial + rank] ?? 0 };
   }
   const full = (inputLength - 1) * stride + extent + outputPadding;
   const total = Math.max(0, full - (view.outputShape[axis] ?? 1));
   const small = Math.floor(total / 2);
-  return mode === 'SAME_UPPER'
+  return autoPad === 'SAME_UPPER'
     ? { ...common, padBegin: small, padEnd: total - small }
     : { ...common, padBegin: total - small, padEnd: small };
 }
@@ -102,7 +101,7 @@ function emitRows(view: NodeView, part: Part, builder: PartBuilder): string {
 }
 
 function groupsOf(view: NodeView): Groups {
-  const count = intAttribute(view.node, 'group', 1);
+  const { group: count } = windowAttributes(view.node, view.outputShape.length - 2);
   return { count, inputs: (view.inputShape(0)[1] ?? 1) / count, outputs: view.inputShape(1)[1] ?? 1 };
 }
 

@@ -1,8 +1,8 @@
 /** Pooling: channel by channel; windows along the spatial axes, or one number per map. */
-import { intsAttribute } from '../graph.ts';
 import { firstInput, partwise } from './partwise.ts';
 import { inputNames, type NodeView, needUnlessConstant, type OpRule } from './rule.ts';
 import { emitWindows, windowNeeds, windowOf } from './window.ts';
+import { windowAttributes } from './windowAttributes.ts';
 
 /** GlobalAveragePool, GlobalMaxPool, GlobalLpPool: one map in, one number out. */
 export const globalPool: OpRule = partwise({
@@ -15,7 +15,7 @@ export const globalPool: OpRule = partwise({
 });
 
 function kernelOf(view: NodeView): readonly number[] {
-  return intsAttribute(view.node, 'kernel_shape') ?? [];
+  return windowAttributes(view.node, view.outputShape.length - 2).kernelShape ?? [];
 }
 
 const alongChannels = partwise({

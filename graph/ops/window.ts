@@ -2,10 +2,11 @@
  * Sliding windows along one spatial axis, as Conv and the pools move them: which input indices a run of
  * output indices reads, and the padding that is left to do once exactly those are given.
  */
-import { type Attribute, intAttribute, intsAttribute, stringAttribute, withAttributes } from '../graph.ts';
+import { type Attribute, withAttributes } from '../graph.ts';
 import { normalise, positionsWithin, type Ranges, size } from '../ranges.ts';
 import type { NodeView, Part, PartBuilder } from './rule.ts';
 import { emitConcat, emitSelection } from './select.ts';
+import { type WindowAttributes, windowAttributes } from './windowAttributes.ts';
 
 export interface Window {
   readonly stride: number;
@@ -19,36 +20,43 @@ export interface Window {
 }
 
 /** The padding of a node along a spatial axis (0 is the first after the channels), `auto_pad` resolved. */
-function padding(view: NodeView, spatial: number, stride: number, extent: number): [number, number] {
-  const rank = view.outputShape.length - 2;
-  const mode = stringAttribute(view.node, 'auto_pad', 'NOTSET');
-  if (mode === 'VALID') return [0, 0];
-  if (mode === 'SAME_UPPER' || mode === 'SAME_LOWER') {
+function padding(
+  view: NodeView,
+  { autoPad, pads, strides }: WindowAttributes,
+  spatial: number,
+  extent: number,
+): [number, number] {
+  if (autoPad === 'VALID') return [0, 0];
+  if (autoPad === 'SAME_UPPER' || autoPad === 'SAME_LOWER') {
+    const stride = strides[spatial] ?? 1;
     const input = view.inputShape(0)[spatial + 2] ?? 1;
     const output = view.outputShape[spatial + 2] ?? 1;
     const total = Math.max(0, (output - 1) * stride + extent - input);
     const small = Math.floor(total / 2);
-    return mode === 'SAME_UPPER' ? [small, total - small] : [total - small, small];
+    return autoPad === 'SAME_UPPER' ? [small, total - small] : [total - small, small];
   }
-  const pads = intsAttribute(view.node, 'pads');
-  return [pads?.[spatial] ?? 0, pads?.[spatial + rank] ?? 0];
+  return [pads[spatial] ?? 0, pads[spatial + view.outputShape.length - 2] ?? 0];
+}
+
+/** Input indices from the first to the last tap. */
+function extentOf({ dilations }: WindowAttributes, kernel: readonly number[], spatial: number): number {
+  return ((kernel[spatial] ?? 1) - 1) * (dilations[spatial] ?? 1) + 1;
 }
 
 /** `kernel`: the kernel's spatial dimensions. */
 export function windowOf(view: NodeView, kernel: readonly number[], axis: number): Window {
   const spatial = axis - 2;
-  const stride = intsAttribute(view.node, 'strides')?.[spatial] ?? 1;
-  const dilation = intsAttribute(view.node, 'dilations')?.[spatial] ?? 1;
-  const extent = ((kernel[spatial] ?? 1) - 1) * dilation + 1;
-  const [padBegin, padEnd] = padding(view, spatial, stride, extent);
+  const attributes = windowAttributes(view.node, view.outputShape.length - 2);
+  const extent = extentOf(attributes, kernel, spatial);
+  const [padBegin, padEnd] = padding(view, attributes, spatial, extent);
   return {
-    stride,
+    stride: attributes.strides[spatial] ?? 1,
     extent,
     padBegin,
     padEnd,
     inputLength: view.inputShape(0)[axis] ?? 1,
     outputLength: view.outputShape[axis] ?? 1,
-    ceil: intAttribute(view.node, 'ceil_mode', 0) === 1,
+    ceil: attributes.ceilMode,
   };
 }
 
@@ -109,12 +117,10 @@ function withPads(
   run: WindowRun,
 ): ReadonlyMap<string, Attribute> {
   const rank = view.outputShape.length - 2;
-  const strides = intsAttribute(view.node, 'strides');
-  const dilations = intsAttribute(view.node, 'dilations');
+  const attributes = windowAttributes(view.node, rank);
   const sides = Array.from({ length: rank }, (_, spatial) => {
     if (spatial === axis - 2) return [run.padBegin, run.padEnd] as const;
-    const extent = ((kernel[spatial] ?? 1) - 1) * (dilations?.[spatial] ?? 1) + 1;
-    return padding(view, spatial, strides?.[spatial] ?? 1, extent);
+    return padding(view, attributes, spatial, extentOf(attributes, kernel, spatial));
   });
   const value = [...sides.map(([begin]) => begin), ...sides.map(([, end]) => end)];
   return withAttributes(view.node, { auto_pad: null, pads: { type: 'ints', value } });

@@ -1,7 +1,7 @@
 /** Statistics of reductions: each part is reduced by itself, and the parts' results are reduced once more. */
-import { intsAttribute, stringAttribute } from '../../graph.ts';
 import { elementCount, float32Tensor } from '../../tensor.ts';
 import type { NodeView } from '../rule.ts';
+import { windowAttributes } from '../windowAttributes.ts';
 import { keptShape, type Statistics, type ValueWriter, writeReduced, writeReduction } from './statistics.ts';
 
 export interface Total {
@@ -78,10 +78,9 @@ export const globalMaximum: Statistics = totals(spatialAxes, largest);
 
 /** An AveragePool whose one window is the whole map. */
 export const averagePool: Statistics = totals((view) => {
-  const { node } = view;
-  const padded = (intsAttribute(node, 'pads') ?? []).some((pad) => pad !== 0);
-  const mode = stringAttribute(node, 'auto_pad', 'NOTSET');
   const shape = view.inputShape(0);
-  const covers = (intsAttribute(node, 'kernel_shape') ?? []).every((length, i) => length === shape[i + 2]);
-  return covers && !padded && (mode === 'NOTSET' || mode === 'VALID') ? spatialAxes(view) : undefined;
+  const { autoPad, kernelShape = [], pads } = windowAttributes(view.node, shape.length - 2);
+  const padded = pads.some((pad) => pad !== 0) || (autoPad !== 'NOTSET' && autoPad !== 'VALID');
+  const covers = kernelShape.every((length, i) => length === shape[i + 2]);
+  return covers && !padded ? spatialAxes(view) : undefined;
 }, average);
