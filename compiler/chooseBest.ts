@@ -1,12 +1,11 @@
 /**
  * The features that a budget buys, of three selections: by scores in the dense model, by scores in the sparse model that
- * these make, and the same ratio everywhere. Each is fitted roughly and judged on inputs that nothing is fitted to.
+ * these make, and the same ratio everywhere. Each is fitted and judged on inputs that nothing is fitted to.
  */
-import type { Model } from '../graph/graph.ts';
 import type { Analysis } from './analyse.ts';
 import type { Budget } from './select/budget.ts';
 import { divergence, type Outputs, outputsOf } from './select/outputs.ts';
-import { type Regime, regimeOf } from './select/regime.ts';
+import { regimeOf } from './select/regime.ts';
 import type { Candidate } from './select/scores.ts';
 import { uniformly } from './select/uniform.ts';
 import { type SparsifySettings, sparsifyDefaults } from './sparsifySettings.ts';
@@ -17,7 +16,7 @@ export type SelectionName = 'dense scores' | 'sparse scores' | 'uniform';
 export interface Judged {
   readonly name: SelectionName;
   readonly chosen: readonly Candidate[];
-  /** Of the outputs, after a rough fit. */
+  /** Of the outputs, after the fit. */
   readonly divergence: number;
 }
 
@@ -31,7 +30,8 @@ export async function judgedSelections(
   const first = choose(analysis, budget, wire);
   if (first.length === 0 || first.length === analysis.candidates.length)
     return [{ name: 'dense scores', chosen: first, divergence: Number.NaN }];
-  const trial = await openTrial(analysis, settings);
+  // Fitted as it will be: what a rough fit favours is not always what a good one makes most of.
+  const trial = await openTrial(analysis, settings, settings);
   const { judged, rescored } = await bothScores(trial, first, budget);
   const uniform = await trial.judge('uniform', uniformWithin(analysis, budget, wire));
   return [judged, rescored.judged, uniform].sort((a, b) => a.divergence - b.divergence);
@@ -48,7 +48,11 @@ export async function rescoredAt(
 ): Promise<Analysis> {
   const first = choose(analysis, budget, settings.wire);
   if (first.length === 0 || first.length === analysis.candidates.length) return analysis;
-  const { judged, rescored } = await bothScores(await openTrial(analysis, settings), first, budget);
+  const { judged, rescored } = await bothScores(
+    await openTrial(analysis, settings, roughly(settings)),
+    first,
+    budget,
+  );
   return rescored.judged.divergence < judged.divergence ? rescored.analysis : analysis;
 }
 
@@ -56,27 +60,31 @@ interface Trial {
   readonly analysis: Analysis;
   readonly settings: SparsifySettings;
   readonly expected: Outputs;
-  readonly judge: (
-    name: SelectionName,
-    chosen: readonly Candidate[],
-    onFit?: Regime['onFit'],
-  ) => Promise<Judged & { readonly model: Model }>;
+  readonly judge: (name: SelectionName, chosen: readonly Candidate[]) => Promise<Judged>;
 }
 
-async function openTrial(analysis: Analysis, settings: SparsifySettings): Promise<Trial> {
+/** Squares alone: a third of the time, and what scores speak of. */
+function roughly(settings: SparsifySettings): SparsifySettings {
+  return { ...settings, sweeps: 0, scoreSweeps: 0, onProgress: () => {} };
+}
+
+/** `judging`: how what is judged is fitted. */
+async function openTrial(
+  analysis: Analysis,
+  settings: SparsifySettings,
+  judging: SparsifySettings,
+): Promise<Trial> {
   const { backend } = settings;
   const { model, judged: batches } = analysis;
   const expected = await outputsOf(model, batches, backend);
-  // Squares alone: a third of the time, and what the scores speak of.
-  const rough = { ...settings, sweeps: 0, scoreSweeps: 0, onProgress: () => {} };
   return {
     analysis,
     settings,
     expected,
-    async judge(name, chosen, onFit) {
-      const fitted = await thin(analysis, chosen, rough, onFit);
+    async judge(name, chosen) {
+      const fitted = await thin(analysis, chosen, judging);
       const got = await outputsOf(fitted.model, batches, backend);
-      return { name, chosen, divergence: divergence(expected, got), model: fitted.model };
+      return { name, chosen, divergence: divergence(expected, got) };
     },
   };
 }
@@ -85,8 +93,9 @@ async function bothScores(trial: Trial, first: readonly Candidate[], budget: Bud
   const { analysis, settings, expected, judge } = trial;
   const { ridge } = { ...sparsifyDefaults, ...settings };
   const regime = regimeOf({ analysis, backend: settings.backend, ridge, batches: analysis.judged, expected });
-  const judged = await judge('dense scores', first, regime.onFit);
-  const rescored = { ...analysis, candidates: await regime.scores(judged.model) };
+  const { model } = await thin(analysis, first, roughly(settings), regime.onFit);
+  const rescored = { ...analysis, candidates: await regime.scores(model) };
+  const judged = await judge('dense scores', first);
   const chosen = choose(rescored, budget, settings.wire);
   return { judged, rescored: { analysis: rescored, judged: await judge('sparse scores', chosen) } };
 }
