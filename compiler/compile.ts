@@ -32,6 +32,7 @@ import { divideByRows } from './divide/divideRows.ts';
 import { sparseReport, thinning } from './measure/sparseReport.ts';
 import { normaliseModel } from './normalise/normaliseModel.ts';
 import { pixelEnds } from './pixels.ts';
+import { checkClasses } from './plan/checkClasses.ts';
 import { emitPlan, type PlanFiles } from './plan/emitPlan.ts';
 import { planCosts } from './plan/planCosts.ts';
 import { receptiveRadius } from './plan/receptiveRadius.ts';
@@ -159,7 +160,7 @@ async function dividedModel(
   return { ...divided, ...(await narrowWires(divided.model, divided.division, wireOptions)), wireType: type };
 }
 
-/** Throws StarlingError: MODEL_UNREADABLE, MODEL_UNSUPPORTED, SHAPE_OPEN, GRAPH_INVALID, SESSION_FAILED. */
+/** Throws StarlingError: MODEL_UNREADABLE, MODEL_UNSUPPORTED, SHAPE_OPEN, INPUT_INVALID, GRAPH_INVALID, SESSION_FAILED. */
 export async function compileModel(bytes: Uint8Array, options: CompileOptions): Promise<PlanFiles> {
   const { backend, numShards, axis, shapes = {}, external, pixels, wire, onStep = () => {} } = options;
   onStep('load');
@@ -168,6 +169,8 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
   const normalised = await normaliseModel(original, { backend, shapes });
   const { batchOpen } = normalised;
   const pictured = pixels === undefined ? normalised.model : pixelEnds(normalised.model, pixels);
+  const { classes } = options;
+  if (classes !== undefined) checkClasses(pictured.graph, classes);
   const calibrated = <T extends { readonly calibration?: Calibration }>(given: T): T => {
     if (given.calibration === undefined) return given;
     const batches = batchOpen ? given.calibration : smallBatches(given.calibration, 1);
@@ -204,7 +207,6 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
       backend,
     }),
   };
-  const { classes } = options;
   const { cost, sums } = divideOptions;
   const compared =
     predictedMs ??
