@@ -89,9 +89,9 @@ export function createAnswerCard(exchange: Exchange): AnswerCard {
   };
 }
 
-function sharesOf({ numShards, keptRatio, weightBytes }: PlanSummary): string {
+function sharesOf({ numShards, keptRatio }: PlanSummary): string {
   const kept = keptRatio === 1 ? 'every feature' : `${percentOf(keptRatio)} of the features`;
-  return `${plural(numShards, 'shard')}, ${kept} sent; ${formatBytes(weightBytes)} of weights.`;
+  return `${plural(numShards, 'shard')}, ${kept} sent.`;
 }
 
 function accuracyOf({ measured }: PlanSummary): string {
