@@ -86,9 +86,29 @@ async function main(isolated: boolean): Promise<void> {
   const url = `http://${loopback}:${site.port}${site.pagePath}`;
   const before = await control(site, browser, url);
   const measured: Part[] = [];
+  const browserVersion = `Chromium ${browser.version()}`;
+  /** `after` is null until the end: what is there by then is kept if the run is ended before. */
+  const write = (after: Control | null) => {
+    const report = {
+      date: started.toISOString(),
+      ...describeCommit(),
+      seconds: rounded((Date.now() - started.getTime()) / 1000, 0),
+      machine: { ...describeMachine(), browser: browserVersion, loadBefore, loadAfter: loadAverage() },
+      threadsPerTab: 1,
+      secondsPerWay: options.seconds,
+      controls: { before, after, quiet: before.quiet && after?.quiet !== false },
+      parts: measured,
+    };
+    const text = `${JSON.stringify(report, null, 1)}\n`;
+    if (values.json !== '-') {
+      mkdirSync(dirname(values.json), { recursive: true });
+      writeFileSync(values.json, text);
+    } else if (after !== null) console.log(text);
+  };
   const add = (part: Part) => {
     measured.push(part);
     console.log(`\n${partTable(part)}`);
+    write(null);
   };
   const inTwoTabs = async (model: ScalerModel, use: (subject: Subject) => Promise<void>) => {
     const given = await site.compile(model);
@@ -121,26 +141,9 @@ async function main(isolated: boolean): Promise<void> {
   }
   if (parts.includes('link')) await measureLink(site, isolated, add);
   if (parts.includes('way')) await measureLongWay(site, browser, url, add);
-  const after = await control(site, browser, url);
-  const browserVersion = `Chromium ${browser.version()}`;
+  write(await control(site, browser, url));
   await browser.close();
   await site.close();
-  const report = {
-    date: started.toISOString(),
-    ...describeCommit(),
-    seconds: rounded((Date.now() - started.getTime()) / 1000, 0),
-    machine: { ...describeMachine(), browser: browserVersion, loadBefore, loadAfter: loadAverage() },
-    threadsPerTab: 1,
-    secondsPerWay: options.seconds,
-    controls: { before, after, quiet: before.quiet && after.quiet },
-    parts: measured,
-  };
-  const text = `${JSON.stringify(report, null, 1)}\n`;
-  if (values.json === '-') console.log(text);
-  else {
-    mkdirSync(dirname(values.json), { recursive: true });
-    writeFileSync(values.json, text);
-  }
 }
 
 /** Whether two tabs find a core each: single runs in one tab, then in two rooms of one tab at once. */

@@ -50,7 +50,8 @@ interface ScalerFile {
   readonly secondsPerWay: number;
   readonly controls: {
     readonly before: { readonly ratio: number };
-    readonly after: { readonly ratio: number };
+    /** Null where the run was ended before all was measured. */
+    readonly after: { readonly ratio: number } | null;
     readonly quiet: boolean;
   };
   readonly parts: readonly {
@@ -104,7 +105,7 @@ function inTabs(): string[] {
   );
   const verdict = quiet ? 'quiet enough for ratios' : 'too busy for ratios, which are therefore left out';
   return [
-    `**The scaler in tabs.** Two Chromium tabs of one thread each on a machine of two cores (\`npm run bench:scaler\`), ${file.secondsPerWay} s each way, ${file.date.slice(0, 10)}, commit ${file.commit.slice(0, 7)}. A setting is (batch, instances); of the fixed ones, all of a grid, the best is shown. Control: two rooms of one tab do ${before.ratio.toFixed(2)} times (after: ${after.ratio.toFixed(2)}) the runs of one; the machine was ${verdict}.`,
+    `**The scaler in tabs.** Two Chromium tabs of one thread each on a machine of two cores (\`npm run bench:scaler\`), ${file.secondsPerWay} s each way, ${file.date.slice(0, 10)}, commit ${file.commit.slice(0, 7)}. A setting is (batch, instances); of the fixed ones, all of a grid, the best is shown. Control: two rooms of one tab do ${before.ratio.toFixed(2)} times (after: ${after === null ? 'not measured, the run was ended before' : after.ratio.toFixed(2)}) the runs of one; the machine was ${verdict}.`,
     '',
     markdownTable(
       [
