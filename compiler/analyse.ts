@@ -3,8 +3,7 @@
  * makes of the samples that the weights will be adjusted to.
  */
 import type { Graph, Model } from '../graph/graph.ts';
-import { shapedValues, viewNode } from '../graph/nodeView.ts';
-import { ruleOf } from '../graph/ops/rules.ts';
+import { graphMacs } from '../graph/ops/macs.ts';
 import { seededRandom } from '../graph/random.ts';
 import type { Division } from '../runtime/lower/program.ts';
 import { type DenseTargets, denseTargets } from './adjust/denseTargets.ts';
@@ -54,26 +53,18 @@ const sensitivityBatch = 32;
 
 /** As many as about 3e11 multiply-accumulates pay for, one run of the model per contraction. */
 function sensitivitySamples(graph: Graph, contractions: number): number {
-  return Math.min(128, Math.max(2, Math.floor(3e11 / Math.max(1, macsOf(graph) * contractions))));
+  return Math.min(128, Math.max(2, Math.floor(3e11 / Math.max(1, graphMacs(graph) * contractions))));
 }
 
 /** The same for the few runs that judge; selections of a classifier differ in a few of a hundred answers. */
 function judgedSamples(graph: Graph): number {
-  return Math.min(500, Math.max(2, Math.floor(1e11 / Math.max(1, macsOf(graph)))));
+  return Math.min(500, Math.max(2, Math.floor(1e11 / Math.max(1, graphMacs(graph)))));
 }
 
 async function batchesOf(calibration: Calibration): Promise<readonly Batch[]> {
   const batches: Batch[] = [];
   for await (const batch of calibration.batches()) batches.push(batch);
   return batches;
-}
-
-function macsOf(graph: Graph): number {
-  const values = shapedValues(graph);
-  return graph.nodes.reduce(
-    (sum, node) => sum + (ruleOf(node)?.macs?.(viewNode(graph, values, node)) ?? 0),
-    0,
-  );
 }
 
 /** `model` is normalised. Throws CALIBRATION_INVALID and BUDGET_INVALID (capacities). */

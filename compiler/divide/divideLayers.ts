@@ -4,15 +4,15 @@
  * do, and here what dividing within layers is measured against.
  */
 import type { Graph } from '../../graph/graph.ts';
-import { shapedValues, viewNode } from '../../graph/nodeView.ts';
-import { ruleOf } from '../../graph/ops/rules.ts';
+import { shapedValues } from '../../graph/nodeView.ts';
+import { nodeMacs } from '../../graph/ops/macs.ts';
 import { noRanges, range } from '../../graph/ranges.ts';
 import type { Division, Sharding } from '../../runtime/lower/program.ts';
 import { channelAxes } from './followAxes.ts';
 
 export function divideByLayers(graph: Graph, numShards: number, openBatch = true): Division {
   const values = shapedValues(graph);
-  const macs = graph.nodes.map((node) => ruleOf(node)?.macs?.(viewNode(graph, values, node)) ?? 0);
+  const macs = graph.nodes.map((node) => nodeMacs(graph, values, node));
   const total = macs.reduce((sum, one) => sum + one, 0);
   const shardOf = new Map<string, number>();
   let before = 0;

@@ -1,7 +1,7 @@
 /** What a plan costs: multiply-accumulates and weights of each shard, what crosses between them, and what is not divided. */
 
-import { shapedValues, viewNode } from '../../graph/nodeView.ts';
-import { ruleOf } from '../../graph/ops/rules.ts';
+import { shapedValues } from '../../graph/nodeView.ts';
+import { graphMacs } from '../../graph/ops/macs.ts';
 import { byteCount } from '../../graph/tensor.ts';
 import type { PlanReport } from '../../protocol/plan.ts';
 import { lower } from '../../runtime/lower/lower.ts';
@@ -14,13 +14,10 @@ import { describeReplicated, type ReplicatedContext } from './replicated.ts';
 /** `onePerDevice`: lowered with one shard on each device. */
 export function describePlan(context: ReplicatedContext, onePerDevice: RoomProgram): PlanReport {
   const { graph } = context;
-  const values = shapedValues(graph);
-  const macsOf = (node: (typeof graph.nodes)[number]) =>
-    ruleOf(node)?.macs?.(viewNode(graph, values, node)) ?? 0;
   const heapOf = (room: RoomProgram) => room.programs.map((program) => predictPeak(program).heapBytes);
   const [heapBytes = 0] = heapOf(lower(graph, context.division, allOnOne(context.division.numShards)));
   return {
-    macs: graph.nodes.reduce((sum, node) => sum + macsOf(node), 0),
+    macs: graphMacs(graph),
     weightBytes: [...graph.initializers.values()].reduce((sum, { data }) => sum + data.byteLength, 0),
     macsPerShard: onePerDevice.programs.map((program) => program.macs),
     weightBytesPerShard: onePerDevice.programs.map(({ weights }) =>
@@ -30,7 +27,7 @@ export function describePlan(context: ReplicatedContext, onePerDevice: RoomProgr
     heapBytesPerShard: heapOf(onePerDevice),
     rounds: onePerDevice.rounds,
     exchangedBytes: onePerDevice.exchangedBytes,
-    exchanges: [...describeExchanges(values, onePerDevice)],
+    exchanges: [...describeExchanges(shapedValues(graph), onePerDevice)],
     replicated: describeReplicated(context),
   };
 }

@@ -4,7 +4,7 @@
  * what each group costs the outputs; weights are re-fitted afterwards.
  */
 import type { Graph, Node } from '../../graph/graph.ts';
-import { shapedValues, viewNode } from '../../graph/nodeView.ts';
+import { graphMacs } from '../../graph/ops/macs.ts';
 import { ruleOf } from '../../graph/ops/rules.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Reads } from '../adjust/adjust.ts';
@@ -32,7 +32,7 @@ export function pruneReads(reads: Reads, sparsity: number, input: PruneInput): R
   if (!(sparsity >= 0 && sparsity < 1)) {
     throw new StarlingError('BUDGET_INVALID', `A sparsity is expected from 0 to below 1, got ${sparsity}.`);
   }
-  const dense = denseMacs(input.graph);
+  const dense = graphMacs(input.graph);
   const allowed = (1 - sparsity) * dense;
   const groups = [...neurons(input), ...input.columns.map(single)].sort((a, b) => a.density - b.density);
   const without = (count: number) => removed(reads, groups.slice(0, count), input.columns);
@@ -51,14 +51,6 @@ export function pruneReads(reads: Reads, sparsity: number, input: PruneInput): R
     else low = middle + 1;
   }
   return without(low);
-}
-
-function denseMacs(graph: Graph): number {
-  const values = shapedValues(graph);
-  return graph.nodes.reduce(
-    (sum, node) => sum + (ruleOf(node)?.macs?.(viewNode(graph, values, node)) ?? 0),
-    0,
-  );
 }
 
 const single = (column: Column): Group => ({
