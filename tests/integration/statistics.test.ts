@@ -4,21 +4,17 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
-import { compileModel, type DivisionAxis } from '../../compiler/compile.ts';
+import type { DivisionAxis } from '../../compiler/compile.ts';
 import { Comparator } from '../../compiler/measure/compare.ts';
-import { openLocalRoom } from '../../compiler/measure/localRoom.ts';
-import { runWhole } from '../../compiler/measure/verify.ts';
 import type { Attribute, Graph, Node } from '../../graph/graph.ts';
 import { randomTensor, seededRandom } from '../../graph/random.ts';
-import { saveModel } from '../../graph/save.ts';
 import { float32Tensor, int64Tensor, type Tensor } from '../../graph/tensor.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import { oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Placement } from '../../runtime/lower/program.ts';
-import { openPlan } from '../../runtime/plan.ts';
 import { referenceDevice } from '../../runtime/predict/costModel.ts';
-import { fileWeights } from '../../runtime/weights/blob.ts';
+import { compiledPlan, modelBytes, roomAnswer, unnamed, wholeAnswer } from '../support/dividedAnswer.ts';
 import { dropped, faultyArrival } from '../support/faults.ts';
 import { int, ints, random } from '../support/operatorCase.ts';
 
@@ -32,21 +28,8 @@ interface Network {
   readonly exchanging: readonly string[];
 }
 
-function node(
-  opType: string,
-  inputs: string[],
-  output: string,
-  attributes: Record<string, Attribute> = {},
-): Node {
-  return {
-    name: '',
-    opType,
-    domain: '',
-    inputs,
-    outputs: [output],
-    attributes: new Map(Object.entries(attributes)),
-  };
-}
+const node = (opType: string, inputs: string[], output: string, attributes?: Record<string, Attribute>) =>
+  unnamed(opType, inputs, [output], attributes);
 
 /** On which features are dear. */
 const slowLink = { messageMs: 0.1, roundTripMs: 1, bytesPerMs: 1000 };
@@ -163,8 +146,7 @@ function bytesOf({ input, nodes, weights, output }: Network): Uint8Array {
     initializers: new Map(Object.entries(weights)),
     values: new Map(),
   };
-  return saveModel({ irVersion: 8, opsets: new Map([['', 17]]), producer: '', metadata: new Map(), graph })
-    .bytes;
+  return modelBytes(graph, 17);
 }
 
 /** One shard each, several on one, and all on one. */
@@ -179,32 +161,21 @@ describe.each([2, 3, 4])('over %d shards', (numShards) => {
     backend = await createHeapBackend();
   });
 
-  test.each(Object.entries(networks))('%s', async (name, network) => {
+  test.each(Object.entries(networks))('%s', async (_, network) => {
     const bytes = bytesOf(network);
     const x = randomTensor('float32', network.input, seededRandom(3));
-    const session = await backend.createSession(bytes);
-    const expected = await runWhole(session, backend, { x });
-    await session.release();
+    const expected = await wholeAnswer(backend, bytes, { x });
     const cost = { link: slowLink, devices: [referenceDevice] };
-    const { files } = await compileModel(bytes, { name, numShards, axis: network.axis, backend, cost });
-    const read = async (path: string) => files.get(path) ?? new Uint8Array();
-    const plan = await openPlan(read);
-    const weights = fileWeights(plan, await Promise.all(plan.file.weights.map(({ path }) => read(path))));
-    const { model, division } = plan;
+    const compiled = await compiledPlan(backend, bytes, { numShards, axis: network.axis, cost });
+    const { model, division } = compiled.plan;
     const exchanging = model.graph.nodes.filter((one) => division.statistics?.has(one.name));
     expect(exchanging.map(({ opType }) => opType)).toEqual(network.exchanging);
-    const { statistics: _, ...gathering } = division;
+    const { statistics, ...gathering } = division;
     const each = oneShardEach(numShards);
     const room = lower(model.graph, division, each);
     expect(room.exchangedBytes).toBeLessThan(lower(model.graph, gathering, each).exchangedBytes);
     const error = async (placement: Placement, shardBackend: Backend) => {
-      const devices = await openLocalRoom({
-        planOf: () => ({ model, division, openBatch: false, weights, warmUp: false }),
-        placement,
-        backend: shardBackend,
-      });
-      const { outputs } = await devices.run({ x });
-      await devices.close();
+      const outputs = await roomAnswer(shardBackend, compiled, { x }, placement);
       const comparator = new Comparator();
       comparator.add(expected, outputs);
       return comparator.result().relativeError;

@@ -9,7 +9,7 @@ import type { Backend } from '../../runtime/backend.ts';
 import { oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Placement } from '../../runtime/lower/program.ts';
 import { openPlan, type Plan } from '../../runtime/plan.ts';
-import { fileWeights } from '../../runtime/weights/blob.ts';
+import { fileWeights, type WeightSource } from '../../runtime/weights/blob.ts';
 
 type Tensors = Record<string, Tensor>;
 
@@ -36,25 +36,57 @@ export function modelBytes(graph: Graph, opset: number): Uint8Array {
   return saveModel({ ...fields, opsets: new Map([['', opset]]), graph }).bytes;
 }
 
+export interface Compiled {
+  readonly plan: Plan;
+  readonly weights: WeightSource;
+}
+
+export async function compiledPlan(
+  backend: Backend,
+  bytes: Uint8Array,
+  options: Omit<CompileOptions, 'name' | 'backend'>,
+): Promise<Compiled> {
+  const { files } = await compileModel(bytes, { name: 'model', backend, ...options });
+  const read = async (path: string) => files.get(path) ?? new Uint8Array();
+  const plan = await openPlan(read);
+  return {
+    plan,
+    weights: fileWeights(plan, await Promise.all(plan.file.weights.map(({ path }) => read(path)))),
+  };
+}
+
+export async function roomAnswer(
+  backend: Backend,
+  { plan: { model, division }, weights }: Compiled,
+  inputs: Tensors,
+  placement: Placement,
+): Promise<Tensors> {
+  const room = await openLocalRoom({
+    planOf: () => ({ model, division, openBatch: false, weights, warmUp: false }),
+    placement,
+    backend,
+  });
+  const { outputs } = await room.run(inputs);
+  await room.close();
+  return outputs;
+}
+
+export async function wholeAnswer(backend: Backend, bytes: Uint8Array, inputs: Tensors): Promise<Tensors> {
+  const session = await backend.createSession(bytes);
+  const expected = await runWhole(session, backend, inputs);
+  await session.release();
+  return expected;
+}
+
 export async function planAnswer(
   backend: Backend,
   bytes: Uint8Array,
   inputs: Tensors,
   { placement, ...options }: Options,
 ): Promise<Omit<Answers, 'expected'>> {
-  const { files } = await compileModel(bytes, { name: 'model', backend, ...options });
-  const read = async (path: string) => files.get(path) ?? new Uint8Array();
-  const plan = await openPlan(read);
-  const weights = fileWeights(plan, await Promise.all(plan.file.weights.map(({ path }) => read(path))));
-  const { model, division } = plan;
-  const room = await openLocalRoom({
-    planOf: () => ({ model, division, openBatch: false, weights, warmUp: false }),
-    placement: placement ?? oneShardEach(options.numShards),
-    backend,
-  });
-  const { outputs } = await room.run(inputs);
-  await room.close();
-  return { outputs, plan };
+  const compiled = await compiledPlan(backend, bytes, options);
+  const placed = placement ?? oneShardEach(options.numShards);
+  return { outputs: await roomAnswer(backend, compiled, inputs, placed), plan: compiled.plan };
 }
 
 export async function answers(
@@ -63,8 +95,6 @@ export async function answers(
   inputs: Tensors,
   options: Options,
 ): Promise<Answers> {
-  const session = await backend.createSession(bytes);
-  const expected = await runWhole(session, backend, inputs);
-  await session.release();
+  const expected = await wholeAnswer(backend, bytes, inputs);
   return { expected, ...(await planAnswer(backend, bytes, inputs, options)) };
 }
