@@ -10,19 +10,12 @@ import {
   type OperatorCase,
   present,
   random,
+  roundings,
   text,
+  transformations,
 } from '../../tests/support/operatorCase.ts';
 import { checkParts, checkRule } from '../../tests/support/partCheck.ts';
 import { resize } from './resize.ts';
-
-const transformations = [
-  'half_pixel',
-  'pytorch_half_pixel',
-  'asymmetric',
-  'align_corners',
-  'tf_half_pixel_for_nn',
-];
-const roundings = ['round_prefer_floor', 'round_prefer_ceil', 'floor', 'ceil'];
 
 /** Height and width before and after, or factors. */
 const factor = fc.constantFrom(1, 2, 3, 4, 0.5, 1.5, 0.75, 2.5, 1.3);

@@ -1,7 +1,7 @@
 /** The forms in which files hold convolutions, pools and resizing: attributes, weights and the opsets that have them. */
 import type { Attribute } from '../../graph/graph.ts';
 import { float32Tensor, int64Tensor, type Tensor } from '../../graph/tensor.ts';
-import { float, int, ints, text } from './operatorCase.ts';
+import { float, int, ints, roundings, text, transformations } from './operatorCase.ts';
 
 export interface Form {
   readonly op: string;
@@ -109,14 +109,6 @@ const scales = float32Tensor([4], [1, 1, 2, 1.5]);
 // Until opset 13 absent ones had to be there, empty.
 const [noBox, noScales] = [float32Tensor([0], []), float32Tensor([0], [])];
 const sizes = int64Tensor([1, 8, 17, 7]);
-const transformations = [
-  'half_pixel',
-  'pytorch_half_pixel',
-  'asymmetric',
-  'align_corners',
-  'tf_half_pixel_for_nn',
-];
-const roundings = ['round_prefer_floor', 'round_prefer_ceil', 'floor', 'ceil'];
 
 const resizes: readonly Form[] = [
   ...['nearest', 'linear'].flatMap((mode): Form[] => [

@@ -91,3 +91,13 @@ export function describeCase({ opType, attributes, inputs }: OperatorCase): stri
   });
   return `${opType}(${shapes.join(', ')}) ${parts.join(' ')}`;
 }
+
+/** What Resize may be told of coordinates and of the nearest element; `tf_crop_and_resize` wants a box beside. */
+export const transformations = [
+  'half_pixel',
+  'pytorch_half_pixel',
+  'asymmetric',
+  'align_corners',
+  'tf_half_pixel_for_nn',
+];
+export const roundings = ['round_prefer_floor', 'round_prefer_ceil', 'floor', 'ceil'];
