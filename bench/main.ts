@@ -16,10 +16,11 @@ import { exchangeControl, twoTabsControl } from './controls.ts';
 import type { Exchange } from './exchange.ts';
 import { rounded } from './figures.ts';
 import { inIsolation } from './inIsolation.ts';
-import { describeCommit, describeMachine, loadAverage, waitForCalm } from './machine.ts';
+import { waitForCalm } from './machine.ts';
 import { measureModel, type ScenarioResult } from './measure.ts';
 import { benchModels } from './models.ts';
 import { breakdownTable, controlsText, exchangesTable, scenariosTable } from './report.ts';
+import { beginRecord } from './runRecord.ts';
 import { benchDivisions, benchKinds, benchLinks, scenariosOf } from './scenarios.ts';
 import { serveBenchSite } from './site.ts';
 import { createSlowLink } from './slowLink.ts';
@@ -61,9 +62,8 @@ function pick<T>(option: string, given: string, known: readonly T[], nameOf: (on
 }
 
 async function main(isolated: boolean): Promise<void> {
-  const started = new Date();
   await waitForCalm(calmCores, Number(values.calm) * 1000);
-  const loadBefore = loadAverage();
+  const record = beginRecord();
   // In a network of our own, nobody else can reach the site.
   const site = await serveBenchSite(isolated ? '0.0.0.0' : loopback, loopback);
   const browser = await chromium.launch(chromiumOptions());
@@ -117,18 +117,14 @@ async function main(isolated: boolean): Promise<void> {
   }
   const after = await control();
   const quiet = before.quiet && after.quiet;
-  const browserVersion = `Chromium ${browser.version()}`;
+  const run = record(browser);
   await browser.close();
   for (const one of slow?.browsers ?? []) await one.close();
   slow?.link.close();
   await site.close();
 
   const report = {
-    date: started.toISOString(),
-    ...describeCommit(),
-    seconds: rounded((Date.now() - started.getTime()) / 1000, 0),
-    machine: { ...describeMachine(), browser: browserVersion, loadBefore, loadAfter: loadAverage() },
-    threadsPerTab: 1,
+    ...run,
     controls: { twoTabs: { before, after, quiet }, exchanges, slowExchanges },
     models: measured.map(({ results, ...model }) => ({
       ...model,

@@ -17,7 +17,8 @@ import { quietRatio } from './controls.ts';
 import { createDelayedRelay } from './delayedRelay.ts';
 import { rounded } from './figures.ts';
 import { inIsolation } from './inIsolation.ts';
-import { describeCommit, describeMachine, loadAverage, watchOthers } from './machine.ts';
+import { watchOthers } from './machine.ts';
+import { beginRecord } from './runRecord.ts';
 import {
   findObjective,
   type MeasureOptions,
@@ -79,22 +80,16 @@ else tell('Skipped: the models beside the repository are not on this machine.');
 
 async function main(isolated: boolean): Promise<void> {
   if (steady === undefined || burst === undefined) return;
-  const started = new Date();
-  const loadBefore = loadAverage();
+  const record = beginRecord();
   const site = await serveScalerSite(isolated ? '0.0.0.0' : loopback);
   const browser = await chromium.launch(chromiumOptions());
   const url = `http://${loopback}:${site.port}${site.pagePath}`;
   const before = await control(site, browser, url);
   const measured: Part[] = [];
-  const browserVersion = `Chromium ${browser.version()}`;
   /** `after` is null until the end: what is there by then is kept if the run is ended before. */
   const write = (after: Control | null) => {
     const report = {
-      date: started.toISOString(),
-      ...describeCommit(),
-      seconds: rounded((Date.now() - started.getTime()) / 1000, 0),
-      machine: { ...describeMachine(), browser: browserVersion, loadBefore, loadAfter: loadAverage() },
-      threadsPerTab: 1,
+      ...record(browser),
       secondsPerWay: options.seconds,
       controls: { before, after, quiet: before.quiet && after?.quiet !== false },
       parts: measured,
