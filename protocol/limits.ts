@@ -73,6 +73,9 @@ export const limits = {
   runMs: 120_000,
   /** Fetching, compiling and starting the inference runtime and its threads (14 to 27 MB over a slow network). */
   runtimeStartMs: 120_000,
+  /** A Worker that answers nothing for so long while it starts is blocked; it is started so often in all. */
+  workerAnswerMs: 10_000,
+  workerStarts: 3,
   /** Pixels of a picture that is decoded (a compressed file of a few bytes may claim any size). */
   imagePixels: 100_000_000,
   /** Characters of a device id, of a text in a device's status, and of a plan's address. */

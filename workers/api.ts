@@ -63,6 +63,8 @@ export interface PlanForecast extends Forecast {
 
 /** Device id of this Worker is given once; all methods reject with a StarlingError's code and message. */
 export interface DeviceApi {
+  /** Nothing, as soon as the Worker has time: whoever waits for long knows that it is blocked. */
+  alive(): Promise<void>;
   start(options: {
     readonly deviceId: string;
     readonly backend: BackendKind | 'auto';

@@ -7,6 +7,7 @@ import { DeviceWorker } from './deviceWorkerApi.ts';
 const worker = new DeviceWorker();
 
 const packed: Packed<DeviceApi> = {
+  alive: () => packResult(() => worker.alive()),
   start: (options) => packResult(() => worker.start(options)),
   openPlan: (source) => packResult(() => worker.openPlan(source)),
   holdPlans: (plans) => packResult(() => worker.holdPlans(plans)),

@@ -52,6 +52,8 @@ export class DeviceWorker implements DeviceApi {
     fetch: (peer, sha256, options) => this.#device().device.fetchFile(peer, sha256, options),
   });
 
+  async alive(): Promise<void> {}
+
   async start(options: Parameters<DeviceApi['start']>[0]): ReturnType<DeviceApi['start']> {
     const { memoryLimitBytes = null } = options;
     const { backend, info } = await chooseBackend(options);

@@ -7,6 +7,7 @@ import { StarlingError } from '../../protocol/errors.ts';
 import type { Packed } from '../../protocol/wireError.ts';
 import type { DeviceApi } from '../../workers/api.ts';
 import { forwardChannel } from '../forwardChannel.ts';
+import { watchAnswers } from './watchAnswers.ts';
 import { watchWorker } from './workerCalls.ts';
 
 export interface DeviceWorker extends Omit<DeviceApi, 'connect'> {
@@ -26,11 +27,16 @@ export function startDeviceWorker(onDeath: (error: StarlingError) => void): Devi
   const worker = new Worker(new URL('../../workers/device.worker.ts', import.meta.url), { type: 'module' });
   const remote = Comlink.wrap<Packed<DeviceApi>>(worker);
   const transferable = canTransferChannels();
-  const { call, end } = watchWorker(worker, 'computes on this device', onDeath);
+  const { call, end, die } = watchWorker(worker, 'computes on this device', onDeath);
 
   return {
     tensorChannel: transferable ? 'worker' : 'page',
-    start: (options) => call(() => remote.start(options)),
+    alive: () => call(() => remote.alive()),
+    start: (options) => {
+      const starting = call(() => remote.start(options));
+      watchAnswers(() => call(() => remote.alive()), starting, die);
+      return starting;
+    },
     openPlan: (source) => call(() => remote.openPlan(source)),
     holdPlans: (plans) =>
       call(() => {

@@ -3,6 +3,8 @@ import { StarlingError } from '../../protocol/errors.ts';
 import { unpackResult, type WireResult } from '../../protocol/wireError.ts';
 
 export interface WorkerCalls {
+  /** Declares the Worker dead. */
+  die(why: string): void;
   call<T>(send: () => Promise<WireResult<T>>): Promise<T>;
   /** Ends the Worker; pending calls reject with this. */
   end(error: StarlingError): void;
@@ -24,7 +26,7 @@ export function watchWorker(
     for (const reject of pending) reject(error);
     pending.clear();
   };
-  const die = (message: string) => {
+  const fail = (message: string) => {
     if (death !== null) return;
     const error = new StarlingError('WORKER_DIED', message);
     end(error);
@@ -32,17 +34,18 @@ export function watchWorker(
   };
   worker.onerror = (event) => {
     // Without a message the script itself could not be loaded.
-    die(
+    fail(
       event.message
         ? `The Worker that ${role} has died (${event.message}).`
         : `The script of the Worker that ${role} could not be loaded; reload the page.`,
     );
   };
   worker.onmessageerror = () => {
-    die(`A message of the Worker that ${role} could not be read.`);
+    fail(`A message of the Worker that ${role} could not be read.`);
   };
   return {
     end,
+    die: (why) => fail(`The Worker that ${role} has died (${why}).`),
     call(send) {
       if (death !== null) return Promise.reject(death);
       return new Promise((resolve, reject) => {
