@@ -11,6 +11,7 @@ import { chooseBackend } from '../cli/backendOption.ts';
 import { type Analysis, analyse } from '../compiler/analyse.ts';
 import { chooseBest, uniformWithin } from '../compiler/chooseBest.ts';
 import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
+import { thin } from '../compiler/thin.ts';
 import { sharedPath } from '../eval/cacheDir.ts';
 import { loadModel } from '../graph/load.ts';
 import type { Backend } from '../runtime/backend.ts';
@@ -79,15 +80,16 @@ async function measure(name: string, subject: Subject, shards: number, backend: 
   await whole.release();
   const denseQuality = dense.figures[subject.figure] ?? Number.NaN;
   note(`${name}, ${shards} shards: dense ${denseQuality}`);
-  const bench: Bench = { analysis, settings, original, run, dense, figure: subject.figure };
+  const bench: Bench = { backend, original, run, dense, figure: subject.figure };
   const denseCost = costOf(model, analysis.division);
   for (const point of missing) {
     const before = cpuSeconds();
-    const chosen =
+    const budget = { keep: point.keep };
+    const fitted =
       point.selection === 'budget'
-        ? await chooseBest(analysis, { keep: point.keep }, settings)
-        : uniformWithin(analysis, { keep: point.keep }, 'float32');
-    const measured = await measurePoint(bench, chosen);
+        ? (await chooseBest(analysis, budget, settings)).fitted
+        : await thin(analysis, uniformWithin(analysis, budget, 'float32'), settings);
+    const measured = await measurePoint(bench, fitted);
     const row = {
       ...point,
       ...measured,

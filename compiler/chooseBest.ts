@@ -9,14 +9,16 @@ import { regimeOf } from './select/regime.ts';
 import type { Candidate } from './select/scores.ts';
 import { uniformly } from './select/uniform.ts';
 import { type SparsifySettings, sparsifyDefaults } from './sparsifySettings.ts';
-import { choose, thin, within } from './thin.ts';
+import { choose, type Sparsified, thin, within } from './thin.ts';
 
 export type SelectionName = 'dense scores' | 'sparse scores' | 'uniform';
 
 export interface Judged {
   readonly name: SelectionName;
   readonly chosen: readonly Candidate[];
-  /** Of the outputs, after the fit. */
+  /** The model that was judged. */
+  readonly fitted: Sparsified;
+  /** Of its outputs; NaN where there was no choice. */
   readonly divergence: number;
 }
 
@@ -25,16 +27,24 @@ export async function judgedSelections(
   analysis: Analysis,
   budget: Budget,
   settings: SparsifySettings,
-): Promise<readonly Judged[]> {
+): Promise<readonly [Judged, ...Judged[]]> {
   const { wire } = settings;
   const first = choose(analysis, budget, wire);
   if (first.length === 0 || first.length === analysis.candidates.length)
-    return [{ name: 'dense scores', chosen: first, divergence: Number.NaN }];
+    return [
+      {
+        name: 'dense scores',
+        chosen: first,
+        fitted: await thin(analysis, first, settings),
+        divergence: Number.NaN,
+      },
+    ];
   // Fitted as it will be: what a rough fit favours is not always what a good one makes most of.
   const trial = await openTrial(analysis, settings, settings);
   const { judged, rescored } = await bothScores(trial, first, budget);
   const uniform = await trial.judge('uniform', uniformWithin(analysis, budget, wire));
-  return [judged, rescored.judged, uniform].sort((a, b) => a.divergence - b.divergence);
+  const all: [Judged, ...Judged[]] = [judged, rescored.judged, uniform];
+  return all.sort((a, b) => a.divergence - b.divergence);
 }
 
 /**
@@ -84,7 +94,7 @@ async function openTrial(
     async judge(name, chosen) {
       const fitted = await thin(analysis, chosen, judging);
       const got = await outputsOf(fitted.model, batches, backend);
-      return { name, chosen, divergence: divergence(expected, got) };
+      return { name, chosen, fitted, divergence: divergence(expected, got) };
     },
   };
 }
@@ -100,14 +110,14 @@ async function bothScores(trial: Trial, first: readonly Candidate[], budget: Bud
   return { judged, rescored: { analysis: rescored, judged: await judge('sparse scores', chosen) } };
 }
 
-/** Throws BUDGET_INVALID and CALIBRATION_INVALID. */
+/** With the model that was judged: it need not be fitted again. Throws BUDGET_INVALID and CALIBRATION_INVALID. */
 export async function chooseBest(
   analysis: Analysis,
   budget: Budget,
   settings: SparsifySettings,
-): Promise<readonly Candidate[]> {
+): Promise<Judged> {
   const [best] = await judgedSelections(analysis, budget, settings);
-  return best?.chosen ?? [];
+  return best;
 }
 
 /** The largest equal ratio that the budget allows. */

@@ -10,7 +10,7 @@ import { chooseBest } from './chooseBest.ts';
 import type { SparseReportInput } from './measure/sparseReport.ts';
 import type { Budget } from './select/budget.ts';
 import type { SparsifyStep } from './sparsifySettings.ts';
-import { type Sparsified, thin } from './thin.ts';
+import type { Sparsified } from './thin.ts';
 
 export interface SparseOptions {
   readonly calibration: Calibration;
@@ -68,11 +68,7 @@ export async function thinnedModel(
   };
   const analysis = sparse.analysis ?? (await analyse(model, settings));
   sparse.onAnalysis?.(analysis);
-  const {
-    model: adjusted,
-    division,
-    report,
-  } = await thin(analysis, await chooseBest(analysis, budget, settings), settings);
+  const { model: adjusted, division, report } = (await chooseBest(analysis, budget, settings)).fitted;
   const { sentFeatures, denseFeatures, rounds } = report;
   return {
     model: adjusted,

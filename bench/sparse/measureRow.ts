@@ -1,11 +1,9 @@
 /** One point of a curve: what a division sends and computes against the dense one, and how well its model does. */
 
-import type { Analysis } from '../../compiler/analyse.ts';
-import type { Candidate } from '../../compiler/select/scores.ts';
-import type { SparsifySettings } from '../../compiler/sparsifySettings.ts';
-import { type Sparsified, thin } from '../../compiler/thin.ts';
+import type { Sparsified } from '../../compiler/thin.ts';
 import type { Model } from '../../graph/graph.ts';
 import { byteCount } from '../../graph/tensor.ts';
+import type { Backend } from '../../runtime/backend.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import { oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Division } from '../../runtime/lower/program.ts';
@@ -44,8 +42,7 @@ export function costOf({ graph }: Model, division: Division): Cost {
 }
 
 export interface Bench {
-  readonly analysis: Analysis;
-  readonly settings: SparsifySettings;
+  readonly backend: Backend;
   readonly original: Model;
   readonly run: Run;
   readonly dense: Scored;
@@ -53,11 +50,10 @@ export interface Bench {
 }
 
 export async function measurePoint(
-  { analysis, settings, original, run, dense, figure }: Bench,
-  chosen: readonly Candidate[],
+  { backend, original, run, dense, figure }: Bench,
+  { model, division, report }: Sparsified,
 ): Promise<Point> {
-  const { model, division, report }: Sparsified = await thin(analysis, chosen, settings);
-  const predictor = await openPredictor(model, original, settings.backend);
+  const predictor = await openPredictor(model, original, backend);
   const scored = await run(predictor.predict);
   await predictor.release();
   return {
