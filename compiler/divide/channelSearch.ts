@@ -7,14 +7,14 @@ import type { StatisticsNode } from '../../graph/ops/statistics/table.ts';
 import type { Ranges } from '../../graph/ranges.ts';
 import { tensorBytes } from '../../graph/tensor.ts';
 import { oneShardEach } from '../../runtime/lower/placements.ts';
-import type { Division, Placement, Sharding } from '../../runtime/lower/program.ts';
+import type { Division, Placement } from '../../runtime/lower/program.ts';
 import type { RoomCost } from '../../runtime/predict/simulate.ts';
 import { type Region, type RegionContraction, regionsOf } from './channelRegions.ts';
 import { divideByChannels } from './divideChannels.ts';
 import { divisionMs } from './divisionCost.ts';
 import { type Axes, channelAxes } from './followAxes.ts';
 import { ownersAlong, partsByOwner } from './owners.ts';
-import { statisticsNodes, statisticsShardings } from './statisticsShardings.ts';
+import { type GraphStatistics, graphStatistics, statisticsShardings } from './statisticsShardings.ts';
 
 /** Multiply-accumulates that shards may do over again, as a share of the model's: weights and work are to be divided. */
 const mostRecomputed = 0.05;
@@ -41,8 +41,8 @@ export class ChannelSearch {
   readonly regions: readonly Region[];
   readonly plain: Division;
   readonly placement: Placement;
-  readonly statistics: readonly StatisticsNode[];
   readonly #graph: Graph;
+  readonly #found: GraphStatistics;
   readonly #axes: Axes;
   readonly #cost: RoomCost;
   readonly #contractions: readonly RegionContraction[];
@@ -56,7 +56,7 @@ export class ChannelSearch {
     this.#cost = cost;
     this.#axes = channelAxes(graph, openBatch, statistics);
     this.plain = divideByChannels(graph, numShards, openBatch, statistics);
-    this.statistics = statistics ? statisticsNodes(graph) : [];
+    this.#found = statistics ? graphStatistics(graph) : { graph, values: this.#axes.values, nodes: [] };
     this.regions = regionsOf(graph, this.#axes);
     this.placement = oneShardEach(numShards);
     this.#contractions = this.regions.flatMap(({ contractions }) => contractions);
@@ -69,24 +69,25 @@ export class ChannelSearch {
     }
   }
 
+  get statistics(): readonly StatisticsNode[] {
+    return this.#found.nodes;
+  }
+
   division({ whole, summed, recomputed, gathered }: Choices): Division {
-    let shardings = new Map(this.plain.shardings);
+    const owned = new Map(this.plain.shardings);
     const partials = new Map<string, readonly Ranges[]>();
     const contractions = this.regions.flatMap((region) =>
       region.contractions.map((one) => [region, one] as const),
     );
     for (const region of whole) {
       const gathered = new Set(region.contractions.map(({ output }) => output));
-      for (const value of region.values) if (!gathered.has(value)) shardings.delete(value);
+      for (const value of region.values) if (!gathered.has(value)) owned.delete(value);
     }
-    for (const output of recomputed) shardings.delete(output);
+    for (const output of recomputed) owned.delete(output);
     const { numShards } = this.plain;
-    const exchanging =
-      this.statistics.length === 0
-        ? undefined
-        : statisticsShardings(this.#graph, this.statistics, shardings, numShards, gathered);
-    const statistics = exchanging?.statistics ?? new Map<string, Sharding>();
-    if (exchanging !== undefined) shardings = new Map(exchanging.shardings);
+    const exchanging = statisticsShardings(this.#found, owned, numShards, gathered);
+    const { statistics } = exchanging;
+    const shardings = new Map(exchanging.shardings);
     const owners = ownersAlong(this.#graph, this.#axes.values, shardings);
     for (const [region, contraction] of contractions) {
       if (!summed.has(contraction.output)) continue;

@@ -5,7 +5,6 @@
  */
 
 import type { Graph } from '../../graph/graph.ts';
-import type { StatisticsNode } from '../../graph/ops/statistics/table.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import { allOnOne, oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Division, RoomProgram, Sharding } from '../../runtime/lower/program.ts';
@@ -15,7 +14,7 @@ import { cheapChannels } from './cheapChannels.ts';
 import { divideByChannels } from './divideChannels.ts';
 import type { DividedGraph } from './dividedGraph.ts';
 import { rowShardings } from './divideRows.ts';
-import { statisticsNodes, statisticsShardings } from './statisticsShardings.ts';
+import { type GraphStatistics, graphStatistics, statisticsShardings } from './statisticsShardings.ts';
 
 export interface ChosenDivision extends DividedGraph {
   /** Name of a candidate -> predicted milliseconds of a run. `one` is the first device alone. */
@@ -62,7 +61,7 @@ class Search {
   readonly #cost: PlanningCost;
   readonly #numShards: number;
   readonly #openBatch: boolean;
-  readonly #statistics: readonly StatisticsNode[];
+  readonly #statistics: GraphStatistics;
   readonly #shardings: Readonly<Record<Axis, ReadonlyMap<string, Sharding>>>;
 
   constructor(graph: Graph, numShards: number, cost: PlanningCost, openBatch: boolean) {
@@ -70,7 +69,7 @@ class Search {
     this.#cost = cost;
     this.#numShards = numShards;
     this.#openBatch = openBatch;
-    this.#statistics = statisticsNodes(graph);
+    this.#statistics = graphStatistics(graph);
     this.#shardings = {
       rows: rowShardings(graph, numShards, openBatch),
       channels: divideByChannels(graph, numShards, openBatch).shardings,
@@ -90,7 +89,7 @@ class Search {
   }
 
   evaluate(shardings: ReadonlyMap<string, Sharding>, sendFirst: boolean): Candidate {
-    const divided = statisticsShardings(this.#graph, this.#statistics, shardings, this.#numShards);
+    const divided = statisticsShardings(this.#statistics, shardings, this.#numShards);
     const division: Division = { numShards: this.#numShards, ...divided, sendFirst };
     return this.#play({ graph: this.#graph, division });
   }

@@ -5,7 +5,7 @@ import type { Sharding } from '../../runtime/lower/program.ts';
 import type { DividedGraph } from './dividedGraph.ts';
 import { rowAxes } from './followAxes.ts';
 import { ownersAlong, partsByOwner } from './owners.ts';
-import { statisticsNodes, statisticsShardings } from './statisticsShardings.ts';
+import { graphStatistics, statisticsShardings } from './statisticsShardings.ts';
 
 /** Owners of the strips of every map that can be cut into rows. */
 export function rowShardings(
@@ -34,6 +34,6 @@ export function rowShardings(
 
 export function divideByRows(graph: Graph, numShards: number, openBatch = true): DividedGraph {
   const shardings = rowShardings(graph, numShards, openBatch);
-  const divided = statisticsShardings(graph, statisticsNodes(graph), shardings, numShards);
+  const divided = statisticsShardings(graphStatistics(graph), shardings, numShards);
   return { graph, division: { numShards, ...divided, sendFirst: true } };
 }

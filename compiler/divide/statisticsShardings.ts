@@ -1,6 +1,6 @@
 /** Which operators of a divided graph exchange statistics: those that take results over an axis whose indices have owners. */
 import type { Graph } from '../../graph/graph.ts';
-import { shapedValues } from '../../graph/nodeView.ts';
+import { type ShapedValue, shapedValues } from '../../graph/nodeView.ts';
 import { pointwiseNeeds, type StatisticsNode, statisticsOf } from '../../graph/ops/statistics/table.ts';
 import type { Sharding } from '../../runtime/lower/program.ts';
 import { ownersAlong, partsByOwner } from './owners.ts';
@@ -19,10 +19,16 @@ function inputSharding(
   return undefined;
 }
 
-/** In the order of the graph. */
-export function statisticsNodes(graph: Graph): readonly StatisticsNode[] {
+/** A graph's operators with statistics, in its order; looked for once, as a search divides a graph many times. */
+export interface GraphStatistics {
+  readonly graph: Graph;
+  readonly values: ReadonlyMap<string, ShapedValue>;
+  readonly nodes: readonly StatisticsNode[];
+}
+
+export function graphStatistics(graph: Graph): GraphStatistics {
   const values = shapedValues(graph);
-  return graph.nodes.flatMap((node) => statisticsOf(graph, values, node) ?? []);
+  return { graph, values, nodes: graph.nodes.flatMap((node) => statisticsOf(graph, values, node) ?? []) };
 }
 
 /** What `Division` says of owners and of statistics. */
@@ -32,19 +38,19 @@ export interface OwnersAndStatistics {
 }
 
 /**
- * `nodes` is what statisticsNodes gave for this graph; `shardings`: the division so far; `without`: nodes that gather features. A result that has the divided axis still, and no
+ * `shardings`: the division so far; `without`: nodes that gather features. A result that has the divided axis still, and no
  * statistics, has no owners: it is made whole of all features.
  */
 export function statisticsShardings(
-  graph: Graph,
-  nodes: readonly StatisticsNode[],
+  { graph, values, nodes }: GraphStatistics,
   shardings: ReadonlyMap<string, Sharding>,
   numShards: number,
   without: ReadonlySet<string> = new Set(),
 ): OwnersAndStatistics {
   const owned = new Map(shardings);
   const statistics = new Map<string, Sharding>();
-  const ownersOf = ownersAlong(graph, shapedValues(graph), owned);
+  if (nodes.length === 0) return { shardings: owned, statistics };
+  const ownersOf = ownersAlong(graph, values, owned);
   for (const found of nodes) {
     const { node } = found;
     const [output = ''] = node.outputs;

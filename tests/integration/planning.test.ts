@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { chooseDivision } from '../../compiler/divide/chooseDivision.ts';
 import { divideByChannels } from '../../compiler/divide/divideChannels.ts';
 import { divideByRows, rowShardings } from '../../compiler/divide/divideRows.ts';
-import { statisticsNodes, statisticsShardings } from '../../compiler/divide/statisticsShardings.ts';
+import { graphStatistics, statisticsShardings } from '../../compiler/divide/statisticsShardings.ts';
 import type { Graph } from '../../graph/graph.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import { oneShardEach } from '../../runtime/lower/placements.ts';
@@ -77,7 +77,7 @@ describe('the search', () => {
         const sharding = choice === 0 ? undefined : (choice === 1 ? rows : channels).get(value);
         if (sharding !== undefined) shardings.set(value, sharding);
       }
-      const divided = statisticsShardings(graph, statisticsNodes(graph), shardings, numShards);
+      const divided = statisticsShardings(graphStatistics(graph), shardings, numShards);
       for (const sendFirst of [false, true]) {
         const division: Division = { numShards, ...divided, sendFirst };
         best = Math.min(best, simulate(lower(graph, division, placement), cost).totalMs);
