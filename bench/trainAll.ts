@@ -1,5 +1,5 @@
 /**
- * `npm run train:all`: the trainings behind the README's figures, one after the other. Each goes on where it was
+ * `npm run train:all`: the trainings behind the figures of training, one after the other. Each goes on where it was
  * interrupted, and what is settled so far is in bench/results/training.json at any time. Many hours in all.
  *
  *   npm run train:all [-- --only NAME] [--threads 2] [--backend native] [--list] [--collect] [--into DIR]

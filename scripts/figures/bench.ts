@@ -1,5 +1,5 @@
 /** Times in tabs of a browser: bench/results/bench.json, one-tab.json and thinned.json, all of one format. */
-import { markdownTable, type Row, readResult } from './results.ts';
+import { type Headline, markdownTable, type Row, readResult } from './results.ts';
 
 interface BenchFile {
   readonly date: string;
@@ -48,6 +48,9 @@ function milliseconds({ medianMs, p10Ms, p90Ms, toPlain }: BenchResult): string 
   return `${median} [${low}–${high}]${toPlain === null || toPlain === 1 ? '' : `, ${toPlain.toFixed(2)}x`}`;
 }
 
+/** A gain below this is not named. */
+const worthNaming = 1.05;
+
 const plain = ({ scenario }: BenchResult) => scenario.kind === 'plain';
 
 export function tabsSection(): string[] {
@@ -77,6 +80,54 @@ export function tabsSection(): string[] {
     markdownTable(['model', 'link', 'one tab, ms', ...divisions.map((name) => `two tabs, ${name}`)], rows),
     '',
   ];
+}
+
+/** Of every model the plan that is taken for the link, against one tab; those that stay on one tab are counted. */
+export function tabsHeadline(): Headline[] {
+  const file = readResult<BenchFile>('bench.json');
+  if (file?.controls.twoTabs.quiet !== true) return [];
+  const links = ['unshaped', '50mbit'];
+  return links.flatMap((link) => {
+    const gains = file.models.flatMap(({ title, results }) => {
+      const auto = results.find(
+        ({ scenario }) => scenario.division === 'auto' && (scenario.link ?? '') === link,
+      );
+      return auto?.toPlain == null ? [] : [{ title: shortTitle(title), gain: 1 / auto.toPlain }];
+    });
+    const faster = gains.filter(({ gain }) => gain >= worthNaming).sort((a, b) => b.gain - a.gain);
+    const named = faster.map(({ title, gain }) => `${title} ${gain.toFixed(2)}x as fast`);
+    const rest = gains.length - faster.length;
+    if (rest > 0) named.push(`the other ${rest} within 5 % of one`);
+    const where = link === 'unshaped' ? 'on an unshaped link' : `at ${link.replace('mbit', ' Mbit/s')}`;
+    return named.length === 0
+      ? []
+      : [{ what: `two tabs against one, exact, ${where}`, figure: named.join('; ') }];
+  });
+}
+
+export function thinnedHeadline(): Headline[] {
+  const file = readResult<BenchFile>('thinned.json');
+  if (file?.controls.twoTabs.quiet !== true) return [];
+  const gains = file.models.flatMap(({ title, results }) => {
+    const of = (division: string) =>
+      results.find(({ scenario }) => scenario.division === division && scenario.link === '50mbit');
+    const [thinned, dense] = [of('sparse'), of('channels')];
+    if (thinned === undefined || dense === undefined) return [];
+    const bytes = (dense.traffic?.exchangedBytes ?? 0) / (thinned.traffic?.exchangedBytes ?? 1);
+    return `${shortTitle(title)} ${(dense.medianMs / thinned.medianMs).toFixed(1)}x as fast with ${bytes.toFixed(0)}x fewer bytes`;
+  });
+  return gains.length === 0
+    ? []
+    : [
+        {
+          what: 'a fifth of the features as bytes against all of them, two tabs at 50 Mbit/s',
+          figure: gains.join('; '),
+        },
+      ];
+}
+
+function shortTitle(title: string): string {
+  return title.split(' at ')[0] ?? title;
 }
 
 export function thinnedSection(): string[] {

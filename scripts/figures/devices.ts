@@ -1,4 +1,4 @@
-/** The README's table of four and eight devices: what the cost model predicts, not what was measured. */
+/** The table of four and eight devices: what the cost model predicts, not what was measured. */
 import { markdownTable, type Row, readResult } from './results.ts';
 
 interface DevicesFile {

@@ -1,6 +1,6 @@
-/** The README's table of wasm heaps, predicted and measured: bench/results/memory.json. */
+/** The table of wasm heaps, predicted and measured: bench/results/memory.json. */
 import type { MemoryFile, MemoryResult } from '../../bench/memory.ts';
-import { markdownTable, percent, type Row, readResult } from './results.ts';
+import { type Headline, markdownTable, percent, type Row, readResult } from './results.ts';
 
 /** Plans that are compared: every model's, on one device and on several. */
 interface Case {
@@ -12,6 +12,14 @@ interface Case {
 export function memorySection(): string[] {
   const file = readResult<MemoryFile>('memory.json');
   return file === undefined ? [] : memoryLines(file);
+}
+
+export function memoryHeadline(): Headline[] {
+  const file = readResult<MemoryFile>('memory.json');
+  const example = file === undefined ? undefined : onlyTogether(casesOf(file.results));
+  return example === undefined
+    ? []
+    : [{ what: 'a network that no device could hold alone', figure: example }];
 }
 
 export function memoryLines({ results, commit, date }: MemoryFile): string[] {

@@ -1,4 +1,4 @@
-/** The README's table of RePurpose's scale: predictions alone, from bench/results/repurpose.json. */
+/** The table of RePurpose's scale: predictions alone, from bench/results/repurpose.json. */
 import { markdownTable, type Row, readResult } from './results.ts';
 
 interface RepurposeFile {

@@ -11,6 +11,12 @@ export function readResult<T>(name: string): T | undefined {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as T) : undefined;
 }
 
+/** What the README says of a file in one line. */
+export interface Headline {
+  readonly what: string;
+  readonly figure: string;
+}
+
 export type Row = readonly (string | number)[];
 
 export function markdownTable(head: Row, rows: readonly Row[]): string {

@@ -1,5 +1,5 @@
-/** The README's tables of the scaler: in virtual time, and in real tabs. */
-import { markdownTable, percent, type Row, readResult } from './results.ts';
+/** The tables of the scaler: in virtual time, and in real tabs. */
+import { type Headline, markdownTable, percent, type Row, readResult } from './results.ts';
 
 interface SimulatorFile {
   readonly estimatorError: number;
@@ -120,6 +120,22 @@ function inTabs(): string[] {
       rows,
     ),
     '',
+  ];
+}
+
+/** What choosing both knobs serves within the objective, against single runs and the best of a whole grid. */
+export function scalerHeadline(): Headline[] {
+  const file = readResult<ScalerFile>('scaler.json');
+  if (file?.controls.quiet !== true) return [];
+  const named = file.parts.flatMap(({ title, results }) => {
+    const steady = results.filter(({ load }) => load === 'steady');
+    const [joint, alone] = ['joint', '(1, 1)'].map((name) => steady.find(({ way }) => way === name));
+    return joint === undefined || alone === undefined
+      ? []
+      : `${title} ${(joint.within / alone.within).toFixed(1)}x`;
+  });
+  return [
+    { what: 'runs served within their objective, chosen against one at a time', figure: named.join('; ') },
   ];
 }
 

@@ -1,7 +1,9 @@
-/** The README's table of sparse exchanges after training, and the picture of their curves: bench/results/sparse.json. */
+/** The table of sparse exchanges after training, and the picture of their curves: bench/results/sparse.json. */
 import type { Row as Point } from '../../bench/sparse/resultFile.ts';
 import { type Series, svgCharts } from '../../cli/charts/svgCharts.ts';
-import { markdownTable, origins, type Row, readResult } from './results.ts';
+import { type Headline, markdownTable, origins, type Row, readResult } from './results.ts';
+
+const namedKeep = 0.2;
 
 export function sparseSection(): string[] {
   const points = readResult<readonly Point[]>('sparse.json') ?? [];
@@ -53,6 +55,20 @@ export function sparseSection(): string[] {
     '![Quality against kept ratio](docs/figures/sparse.svg)',
     '',
   ];
+}
+
+/** Two shards at the kept ratio that the project is measured by. */
+export function sparseHeadline(): Headline[] {
+  const points = readResult<readonly Point[]>('sparse.json') ?? [];
+  const named = points
+    .filter(({ selection, shards, keep }) => selection === 'budget' && shards === 2 && keep === namedKeep)
+    .map(
+      ({ model, quality: reached, denseQuality, unit }) =>
+        `${model} ${quality(reached, unit)} of ${quality(denseQuality, unit)}`,
+    );
+  return named.length === 0
+    ? []
+    : [{ what: `kept ${namedKeep}, two shards, after training, without labels`, figure: named.join('; ') }];
 }
 
 /** One chart for each model: a curve for each number of shards, chosen by one budget and uniformly. */

@@ -1,5 +1,5 @@
 /** Trainings for a sparse exchange: bench/results/training.json, and their pictures beside it. */
-import { markdownTable, origins, type Row, readResult, short } from './results.ts';
+import { type Headline, markdownTable, origins, type Row, readResult, short } from './results.ts';
 
 interface TrainingResult {
   readonly name: string;
@@ -57,6 +57,19 @@ function figure({ accuracy, loss }: TrainingFigures, measured: Measured = {}): s
 
 function kilobytes(bytes: number | undefined): string {
   return bytes === undefined ? '' : ` (${(bytes / 1e3).toFixed(1)} kB)`;
+}
+
+/** What two shards reach at a fifth of the exchange, and without any. */
+export function trainingHeadline(): Headline[] {
+  const named = (readResult<readonly TrainingResult[]>('training.json') ?? []).flatMap(
+    ({ name, settings, dense, original, levels }) => {
+      const [kept, apart] = [0.2, 0].map((keep) => levels.find((level) => level.keep === keep));
+      if (settings.numShards === 1 || kept === undefined) return [];
+      const beside = apart === undefined ? '' : ` (kept 0: ${figure(apart, apart.figures)})`;
+      return `${name} ${figure(kept, kept.figures)} of ${figure(dense, original)}${beside}`;
+    },
+  );
+  return named.length === 0 ? [] : [{ what: 'kept 0.2, trained for it', figure: named.join('; ') }];
 }
 
 /** One line a run, one column a kept ratio. */

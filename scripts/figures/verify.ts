@@ -1,5 +1,5 @@
 /** Shards against the model in one piece: bench/results/verify.json. */
-import { markdownTable, origins, type Row, readResult } from './results.ts';
+import { type Headline, markdownTable, origins, type Row, readResult } from './results.ts';
 
 interface VerifyFile {
   readonly tolerance: number;
@@ -22,6 +22,21 @@ function grouped<T>(all: readonly T[], keyOf: (one: T) => string): Map<string, T
   const groups = new Map<string, T[]>();
   for (const one of all) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);
   return groups;
+}
+
+export function verifyHeadline(): Headline[] {
+  const file = readResult<VerifyFile>('verify.json');
+  if (file === undefined) return [];
+  const divisions = file.entries.filter(({ kind }) => kind === 'division');
+  const right = divisions.filter(({ passed }) => passed).length;
+  const models = new Set(divisions.map(({ name }) => name.split(' ')[0])).size;
+  const worst = Math.max(...divisions.map(({ relativeError = 0 }) => relativeError));
+  return [
+    {
+      what: 'the shards answer what the model answers',
+      figure: `${right} of ${divisions.length} divisions and placements of ${models} models, largest error ${worst.toExponential(1)} of the largest output`,
+    },
+  ];
 }
 
 export function verifySection(): string[] {
