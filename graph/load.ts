@@ -1,12 +1,14 @@
 /**
- * ONNX bytes as a Model: every operator set from opset 7 on, initializers of every storage kind, subgraphs
- * kept. What the file holds is not interpreted here; lifting and shapes are the compiler's.
+ * ONNX bytes as a Model: every operator set from opset 6 on, initializers of every storage kind, subgraphs
+ * kept, functions inlined. What the file holds is not interpreted here; lifting and shapes are the compiler's.
  */
 import { StarlingError } from '../protocol/errors.ts';
 import { dataTypeOfCode } from './dataTypeCodes.ts';
 import { describeForeignBytes } from './foreignBytes.ts';
 import type { Dimension, Graph, Model, Node, ValueInfo } from './graph.ts';
+import { inlineFunctions } from './inlineFunctions.ts';
 import { loadAttribute } from './loadAttribute.ts';
+import { loadSparseTensor } from './loadSparseTensor.ts';
 import { loadTensor, type ReadExternal } from './loadTensor.ts';
 import { newestOpset, normalDomain, oldestOpset } from './opsets.ts';
 import {
@@ -30,7 +32,7 @@ import { verifyGraph } from './verify.ts';
 export function loadModel(bytes: Uint8Array, external?: ReadExternal): Model {
   const proto = decode(bytes);
   try {
-    return modelOf(proto, cachedReader(external));
+    return modelOf(inlineFunctions(proto), cachedReader(external));
   } catch (thrown) {
     throw StarlingError.from(thrown, 'MODEL_UNREADABLE', 'The ONNX model is damaged');
   }
@@ -62,12 +64,6 @@ function modelOf(proto: ModelProto, readExternal: ReadExternal): Model {
       `The model uses ${opset === undefined ? 'no opset of ONNX itself' : `opset ${opset}`}; Starling reads opsets ${oldestOpset} to ${newestOpset}: export the model again with one of them.`,
     );
   }
-  if (proto.functions.length > 0) {
-    throw new StarlingError(
-      'MODEL_UNSUPPORTED',
-      `The model defines functions of its own ("${proto.functions[0]?.name ?? ''}"), which Starling does not read; inline them when exporting.`,
-    );
-  }
   const irVersion = fromInt64(proto.irVersion);
   const graph = graphOf(onnx.GraphProto.create(proto.graph ?? {}), irVersion, readExternal);
   for (const input of graph.inputs) {
@@ -96,20 +92,7 @@ function modelOf(proto: ModelProto, readExternal: ReadExternal): Model {
 }
 
 function graphOf(proto: GraphProto, irVersion: number, readExternal: ReadExternal): Graph {
-  if (proto.sparseInitializer.length > 0) {
-    throw new StarlingError(
-      'MODEL_UNSUPPORTED',
-      `Graph "${proto.name}" has sparse initializers; convert them to dense ones.`,
-    );
-  }
-  const initializers = new Map<string, Tensor>();
-  for (const entry of proto.initializer) {
-    const tensor = onnx.TensorProto.create(entry);
-    if (initializers.has(tensor.name)) {
-      throw new StarlingError('GRAPH_INVALID', `The graph defines initializer "${tensor.name}" twice.`);
-    }
-    initializers.set(tensor.name, loadTensor(tensor, `Initializer "${tensor.name}"`, readExternal));
-  }
+  const initializers = initializersOf(proto, readExternal);
   const infos = (list: typeof proto.input): ValueInfo[] =>
     list.map((entry) => valueInfoOf(onnx.ValueInfoProto.create(entry)));
   const listed = infos(proto.input);
@@ -130,6 +113,26 @@ function graphOf(proto: GraphProto, irVersion: number, readExternal: ReadExterna
     ...(overridable.length > 0 && irVersion >= 4 ? { overridable: new Set(overridable) } : {}),
     values: new Map(values.map((value) => [value.name, value])),
   };
+}
+
+function initializersOf(proto: GraphProto, readExternal: ReadExternal): Map<string, Tensor> {
+  const initializers = new Map<string, Tensor>();
+  const add = (name: string, tensor: Tensor): void => {
+    if (initializers.has(name)) {
+      throw new StarlingError('GRAPH_INVALID', `The graph defines initializer "${name}" twice.`);
+    }
+    initializers.set(name, tensor);
+  };
+  for (const entry of proto.initializer) {
+    const tensor = onnx.TensorProto.create(entry);
+    add(tensor.name, loadTensor(tensor, `Initializer "${tensor.name}"`, readExternal));
+  }
+  for (const entry of proto.sparseInitializer) {
+    const name = entry.values?.name ?? '';
+    const sparse = onnx.SparseTensorProto.create(entry);
+    add(name, loadSparseTensor(sparse, `Sparse initializer "${name}"`, readExternal));
+  }
+  return initializers;
 }
 
 function nodesOf(proto: GraphProto, irVersion: number, readExternal: ReadExternal): Node[] {
@@ -154,6 +157,8 @@ function nodeOf(proto: NodeProto, name: string, irVersion: number, readExternal:
   const loaders = {
     tensor: (tensor: Parameters<typeof loadTensor>[0], where: string) =>
       loadTensor(tensor, where, readExternal),
+    sparseTensor: (tensor: Parameters<typeof loadSparseTensor>[0], where: string) =>
+      loadSparseTensor(tensor, where, readExternal),
     graph: (graph: GraphProto) => graphOf(graph, irVersion, readExternal),
   };
   const where = `node "${name}" (${proto.opType})`;
@@ -166,7 +171,9 @@ function nodeOf(proto: NodeProto, name: string, irVersion: number, readExternal:
     attributes: new Map(
       proto.attribute.map((entry) => {
         const attribute = onnx.AttributeProto.create(entry);
-        return [attribute.name, loadAttribute(attribute, where, loaders)];
+        // A Constant's tensor is dense once it is read.
+        const attributeName = attribute.name === 'sparse_value' ? 'value' : attribute.name;
+        return [attributeName, loadAttribute(attribute, where, loaders)];
       }),
     ),
   };

@@ -1,11 +1,19 @@
 /** One AttributeProto as an Attribute; kinds that Attribute does not hold are refused with node and name. */
 import { StarlingError } from '../protocol/errors.ts';
 import type { Attribute, Graph } from './graph.ts';
-import { type AttributeProto, fromInt64, type GraphProto, onnx, type TensorProto } from './proto.ts';
+import {
+  type AttributeProto,
+  fromInt64,
+  type GraphProto,
+  onnx,
+  type SparseTensorProto,
+  type TensorProto,
+} from './proto.ts';
 import type { Tensor } from './tensor.ts';
 
 export interface AttributeLoaders {
   readonly tensor: (proto: TensorProto, where: string) => Tensor;
+  readonly sparseTensor: (proto: SparseTensorProto, where: string) => Tensor;
   readonly graph: (proto: GraphProto) => Graph;
 }
 
@@ -23,6 +31,11 @@ export function loadAttribute(proto: AttributeProto, node: string, load: Attribu
       return { type: 'string', value: text(proto.s, where) };
     case types.TENSOR:
       return { type: 'tensor', value: load.tensor(onnx.TensorProto.create(proto.t ?? {}), where) };
+    case types.SPARSE_TENSOR:
+      return {
+        type: 'tensor',
+        value: load.sparseTensor(onnx.SparseTensorProto.create(proto.sparseTensor ?? {}), where),
+      };
     case types.GRAPH:
       return { type: 'graph', value: load.graph(onnx.GraphProto.create(proto.g ?? {})) };
     case types.INTS:

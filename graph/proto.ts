@@ -5,6 +5,7 @@
 import Long from 'long';
 import proto from 'onnx-proto';
 import protobuf from 'protobufjs/minimal.js';
+import { decodeNewerFields } from './newerFields.ts';
 
 // protobufjs looks for `long` through `require`, which a browser bundle does not have; without it
 // int64 values beyond 2^53 would silently lose their low bits.
@@ -14,10 +15,32 @@ protobuf.configure();
 export const { onnx } = proto;
 export type ModelProto = ReturnType<typeof onnx.ModelProto.decode>;
 export type GraphProto = ReturnType<typeof onnx.GraphProto.decode>;
-export type NodeProto = ReturnType<typeof onnx.NodeProto.decode>;
+/** `overload` (IR 10) tells functions of one name apart. */
+export type NodeProto = ReturnType<typeof onnx.NodeProto.decode> & { overload?: string };
 export type TensorProto = ReturnType<typeof onnx.TensorProto.decode>;
 export type AttributeProto = ReturnType<typeof onnx.AttributeProto.decode>;
+export type SparseTensorProto = ReturnType<typeof onnx.SparseTensorProto.decode>;
+/** `attributeProto` (IR 9): attributes with their defaults. */
+export type FunctionProto = ReturnType<typeof onnx.FunctionProto.decode> & {
+  overload?: string;
+  attributeProto?: AttributeProto[];
+};
 export type ValueInfoProto = ReturnType<typeof onnx.ValueInfoProto.decode>;
+
+decodeNewerFields<NodeProto>(onnx.NodeProto, {
+  8: (node, reader) => {
+    node.overload = reader.string();
+  },
+});
+decodeNewerFields<FunctionProto>(onnx.FunctionProto, {
+  11: (called, reader) => {
+    const attribute = onnx.AttributeProto.decode(reader, reader.uint32());
+    called.attributeProto = [...(called.attributeProto ?? []), attribute];
+  },
+  13: (called, reader) => {
+    called.overload = reader.string();
+  },
+});
 
 const int64End = 2 ** 63;
 

@@ -59,6 +59,8 @@ export const limits = {
   recordMs: 1_000,
   /** Dimensions of a tensor. */
   tensorRank: 16,
+  /** Nodes that the functions of a model may become; a few that call each other twice would make any number. */
+  inlinedNodes: 200_000,
   shards: 32,
   devices: 16,
   planBytes: 64 * 1024 * 1024,

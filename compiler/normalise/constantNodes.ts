@@ -22,10 +22,7 @@ function constantOf(node: Node): Tensor {
     const tensor = name.startsWith('value') ? tensorOf(attribute) : undefined;
     if (tensor !== undefined) return tensor;
   }
-  throw new StarlingError(
-    'MODEL_UNSUPPORTED',
-    `Node "${node.name}" (Constant) has no value that Starling reads (sparse tensors are not supported).`,
-  );
+  throw new StarlingError('MODEL_UNSUPPORTED', `Node "${node.name}" (Constant) has no value.`);
 }
 
 function tensorOf(attribute: Attribute): Tensor | undefined {

@@ -27,13 +27,22 @@ describe('one sentence', () => {
   const plain = () => onnx.ModelProto.decode(modelBytes(graph, 17));
   type Proto = ReturnType<typeof plain>;
   const refusals: Readonly<Record<string, readonly [ErrorCode, RegExp, (proto: Proto) => void]>> = {
-    'a function of the model': ['MODEL_UNSUPPORTED', /inline/, (proto) => proto.functions.push(onnx.FunctionProto.create({ name: 'f', domain: 'own' }))],
+    'a function that calls itself': ['MODEL_UNSUPPORTED', /"Own".*itself/, (proto) => {
+      const call = { opType: 'Own', domain: 'own', input: ['x'], output: ['y'], attribute: [] };
+      proto.functions.push(onnx.FunctionProto.create({ name: 'Own', domain: 'own', input: ['x'], output: ['y'], node: [call] }));
+      const [node] = proto.graph?.node ?? [];
+      if (node) Object.assign(node, call);
+    }],
     'an operator of another domain': ['MODEL_UNSUPPORTED', /com\.example.*Own|Own.*com\.example/, (proto) => {
       proto.opsetImport.push(onnx.OperatorSetIdProto.create({ domain: 'com.example', version: 1 }));
       const [node] = proto.graph?.node ?? [];
       if (node) Object.assign(node, { opType: 'Own', domain: 'com.example', attribute: [] });
     }],
-    'a sparse initializer': ['MODEL_UNSUPPORTED', /sparse/i, (proto) => proto.graph?.sparseInitializer?.push(onnx.SparseTensorProto.create({ dims: [1] }))],
+    'a sparse initializer that holds more than it says': ['MODEL_UNREADABLE', /sparse/i, (proto) => {
+      const values = { name: 's', dataType: 1, dims: [2], floatData: [1, 2] };
+      const indices = { dataType: 7, dims: [1], int64Data: [0] };
+      proto.graph?.sparseInitializer?.push(onnx.SparseTensorProto.create({ dims: [3], values, indices }));
+    }],
     'an operator that there is not': ['MODEL_UNSUPPORTED', /Unheard/, (proto) => {
       const [node] = proto.graph?.node ?? [];
       if (node) Object.assign(node, { opType: 'Unheard', attribute: [] });

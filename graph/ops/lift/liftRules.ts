@@ -99,3 +99,18 @@ export const unchangedOperators: ReadonlySet<string> = new Set(
     /\s+/,
   ),
 );
+
+/** Whether it is one of ONNX's own operators. */
+export function isKnownOperator(opType: string): boolean {
+  return liftRules.has(opType) || unchangedOperators.has(opType);
+}
+
+/** Whether an operator means in files of one opset what it means in those of another. */
+export function meansTheSame(opType: string, opset: number, other: number): boolean {
+  const steps = liftRules.get(opType);
+  if (steps === undefined) return unchangedOperators.has(opType);
+  return steps.every(
+    ({ below = 0, from = Number.POSITIVE_INFINITY }) =>
+      opset < below === other < below && opset >= from === other >= from,
+  );
+}
