@@ -4,59 +4,12 @@
  * Pattern, check, rewrite; a graph that computes something else, or uses a value in between, stays as it is.
  */
 import { type Graph, intAttribute, intsAttribute, type Node } from '../../graph/graph.ts';
+import { GraphLinks } from '../../graph/graphLinks.ts';
 import { positiveAxis } from '../../graph/ops/rule.ts';
-import { valuesRead } from '../../graph/sort.ts';
-import { elementCount, float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
+import { elementCount, float32Tensor } from '../../graph/tensor.ts';
 import type { Pass } from './pass.ts';
 
 export const fuseLayerNormalization: Pass = (model) => ({ ...model, graph: fused(model.graph) });
-
-/** What the rule asks of a graph. */
-class Links {
-  readonly #producers: ReadonlyMap<string, Node>;
-  readonly #readers = new Map<string, Node[]>();
-  readonly #outputs: ReadonlySet<string>;
-  readonly #graph: Graph;
-
-  constructor(graph: Graph) {
-    this.#graph = graph;
-    this.#outputs = new Set(graph.outputs.map(({ name }) => name));
-    this.#producers = new Map(graph.nodes.flatMap((node) => node.outputs.map((output) => [output, node])));
-    for (const node of graph.nodes) {
-      for (const name of valuesRead(node))
-        this.#readers.set(name, [...(this.#readers.get(name) ?? []), node]);
-    }
-  }
-
-  /** The node behind a value, if it is that operator of ONNX's own. */
-  made(value: string | undefined, opType: string): Node | undefined {
-    const node = this.#producers.get(value ?? '');
-    return node?.opType === opType && node.domain === '' ? node : undefined;
-  }
-
-  /** The only node that reads a value, which is no output of the graph. */
-  onlyReader(value: string): Node | undefined {
-    const readers = this.#readers.get(value) ?? [];
-    return readers.length === 1 && !this.#outputs.has(value) ? readers[0] : undefined;
-  }
-
-  /** Whether a value is read by these nodes alone. */
-  readOnlyBy(value: string, nodes: readonly Node[]): boolean {
-    return !this.#outputs.has(value) && (this.#readers.get(value) ?? []).every((one) => nodes.includes(one));
-  }
-
-  constant(value: string | undefined): Tensor | undefined {
-    const tensor = this.#graph.initializers.get(value ?? '');
-    return tensor?.dataType === 'float32' ? tensor : undefined;
-  }
-
-  shape(value: string): readonly number[] | undefined {
-    const info = this.#graph.values.get(value) ?? this.#graph.inputs.find((input) => input.name === value);
-    const shape = info?.shape?.filter((dim) => typeof dim === 'number');
-    const concrete = info?.dataType === 'float32' && shape?.length === info.shape?.length;
-    return concrete ? shape : undefined;
-  }
-}
 
 interface Match {
   readonly nodes: readonly Node[];
@@ -78,34 +31,24 @@ function meanAxis(node: Node, rank: number): number | undefined {
   return suffix && first > 0 && intAttribute(node, 'keepdims', 1) === 1 ? first : undefined;
 }
 
-function scalarOf(tensor: Tensor | undefined): number | undefined {
-  return tensor !== undefined && elementCount(tensor.dims) === 1 ? float32View(tensor)[0] : undefined;
-}
-
-/** The value that is squared. */
-function squared(node: Node | undefined, links: Links): string | undefined {
-  if (node?.opType === 'Mul' && node.inputs[0] === node.inputs[1]) return node.inputs[0];
-  const two = node?.opType === 'Pow' ? scalarOf(links.constant(node.inputs[1])) : undefined;
-  return two === 2 ? node?.inputs[0] : undefined;
-}
-
 /** The other input of a node that adds or multiplies with something constant. */
-function constantOperand(node: Node, value: string, links: Links): string | undefined {
+function constantOperand(node: Node, value: string, links: GraphLinks): string | undefined {
   const other = node.inputs[0] === value ? node.inputs[1] : node.inputs[0];
   return links.constant(other) === undefined ? undefined : other;
 }
 
 /** `divide` is deviation / standard deviation. */
-function match(divide: Node, links: Links): Match | undefined {
+function match(divide: Node, links: GraphLinks): Match | undefined {
   const [deviation = '', deviations = ''] = divide.inputs;
   const root = links.made(deviations, 'Sqrt');
   const sum = links.made(root?.inputs[0], 'Add');
   const [first, second] = sum?.inputs ?? [];
   const variance = links.made(first, 'ReduceMean') ?? links.made(second, 'ReduceMean');
-  const epsilon = scalarOf(links.constant(first) ?? links.constant(second));
-  const power = links.made(variance?.inputs[0], 'Pow') ?? links.made(variance?.inputs[0], 'Mul');
+  const epsilon = links.scalar(first) ?? links.scalar(second);
+  const [squares] = variance?.inputs ?? [];
+  const power = links.made(squares, 'Pow') ?? links.made(squares, 'Mul');
   const centred = links.made(deviation, 'Sub');
-  const alike = links.made(squared(power, links), 'Sub');
+  const alike = links.made(links.squareRoot(squares), 'Sub');
   const mean = links.made(centred?.inputs[1], 'ReduceMean');
   const [input = ''] = centred?.inputs ?? [];
   if (!root || !sum || !variance || !power || !centred || !alike || !mean || epsilon === undefined)
@@ -136,7 +79,7 @@ function match(divide: Node, links: Links): Match | undefined {
 }
 
 function fused(graph: Graph): Graph {
-  const links = new Links(graph);
+  const links = new GraphLinks(graph);
   const initializers = new Map(graph.initializers);
   const removed = new Set<Node>();
   const written = new Map<Node, Node>();

@@ -4,6 +4,7 @@
  */
 import type { Graph, Node, ValueInfo } from '../../graph/graph.ts';
 import { type ShapedValue, shapedValues } from '../../graph/nodeView.ts';
+import { momentPairs, pairStatistics } from '../../graph/ops/statistics/momentPairs.ts';
 import { keptShape, type ValueWriter } from '../../graph/ops/statistics/statistics.ts';
 import { type StatisticsNode, statisticsOf } from '../../graph/ops/statistics/table.ts';
 import { type Ranges, range, toIndices } from '../../graph/ranges.ts';
@@ -76,13 +77,27 @@ export function expandStatistics(graph: Graph, division: Division, placement: Pl
   const wired = (division.wires?.size ?? 0) > 0;
   const holders = wired ? oneShardEach(division.numShards) : placement;
   const outputs = new Set(graph.outputs.map(({ name }) => name));
-  const nodes = graph.nodes.flatMap((node): readonly Node[] => {
-    const sharding = given.get(node.name);
+  const pairs = momentPairs(graph);
+  /** Variances that were written with their means. */
+  const written = new Set<Node>();
+  const foundAt = (node: Node, sharding: Sharding | undefined): StatisticsNode | undefined => {
     const found = sharding === undefined ? undefined : statisticsOf(graph, known, node);
-    if (found === undefined || sharding === undefined || !found.axes.includes(sharding.axis)) return [node];
+    return sharding !== undefined && found?.axes.includes(sharding.axis) ? found : undefined;
+  };
+  const nodes = graph.nodes.flatMap((node): readonly Node[] => {
+    if (written.has(node)) return [];
+    const sharding = given.get(node.name);
+    const alone = foundAt(node, sharding);
+    if (alone === undefined || sharding === undefined) return [node];
     const summands = summandsOf(sharding.parts, holders);
     // Where everything lies on one device, it makes the result as the graph says.
     if (summands.length < 2) return [node];
+    const variance = pairs.get(node.name);
+    const second = variance === undefined ? undefined : given.get(variance.name);
+    const other = variance && sameSharding(sharding, second) ? foundAt(variance, second) : undefined;
+    const pair = other === undefined ? undefined : pairStatistics(alone, other);
+    if (pair !== undefined && variance !== undefined) written.add(variance);
+    const found = pair ?? alone;
     const writer = new Writer(node.outputs[0] ?? '');
     const packed = writeParts(found, known, sharding.axis, summands, writer);
     for (const [i, { owner }] of summands.entries()) {
@@ -102,6 +117,10 @@ export function expandStatistics(graph: Graph, division: Division, placement: Pl
     return writer.nodes;
   });
   return { graph: { ...graph, nodes, values, initializers }, division: { ...rest, shardings }, constants };
+}
+
+function sameSharding(one: Sharding, other: Sharding | undefined): boolean {
+  return one.axis === other?.axis && JSON.stringify(one.parts) === JSON.stringify(other.parts);
 }
 
 interface Packed {

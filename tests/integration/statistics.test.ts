@@ -26,6 +26,8 @@ interface Network {
   readonly output?: Partial<Graph['outputs'][number]>;
   /** Operators that exchange statistics in the plan. */
   readonly exchanging: readonly string[];
+  /** Whether their statistics travel in one round. */
+  readonly together?: true;
 }
 
 const node = (opType: string, inputs: string[], output: string, attributes?: Record<string, Attribute>) =>
@@ -103,6 +105,74 @@ const networks: Readonly<Record<string, Network>> = {
     },
     exchanging: ['LayerNormalization'],
   },
+  'layer normalisation of every pixel in parts': {
+    axis: 'channels',
+    input: [1, 3, 24, 24],
+    nodes: [
+      node('Conv', ['x', 'w0'], 'a', padded),
+      node('ReduceMean', ['a'], 'm', overChannels),
+      node('Sub', ['a', 'm'], 'd'),
+      node('Pow', ['d', 'two'], 's'),
+      node('ReduceMean', ['s'], 'v', overChannels),
+      node('Add', ['v', 'e'], 'f'),
+      node('Sqrt', ['f'], 'r'),
+      node('Div', ['d', 'r'], 'n'),
+      node('Mul', ['w1', 'n'], 'l'),
+      node('Add', ['l', 'b1'], 'k'),
+      node('Conv', ['k', 'w2'], 'y'),
+    ],
+    weights: {
+      w0: random([64, 3, 3, 3]),
+      w2: random([4, 64, 1, 1]),
+      w1: random([64, 1, 1]),
+      b1: random([64, 1, 1]),
+      two: float32Tensor([], [2]),
+      e: float32Tensor([], [1e-6]),
+    },
+    exchanging: ['ReduceMean', 'ReduceMean'],
+    together: true,
+  },
+  'layer normalisation of every pixel between transpositions': {
+    axis: 'channels',
+    input: [1, 3, 24, 24],
+    nodes: [
+      node('Conv', ['x', 'w0'], 'a', padded),
+      node('Transpose', ['a'], 't', { perm: ints(0, 2, 3, 1) }),
+      node('LayerNormalization', ['t', 'w1', 'b1'], 'n'),
+      node('Transpose', ['n'], 'k', { perm: ints(0, 3, 1, 2) }),
+      node('Conv', ['k', 'w2'], 'y'),
+    ],
+    weights: {
+      w0: random([64, 3, 3, 3]),
+      w2: random([4, 64, 1, 1]),
+      w1: random([64]),
+      b1: random([64]),
+    },
+    exchanging: ['LayerNormalization'],
+  },
+  'root mean square normalisation in parts': {
+    axis: 'channels',
+    input: [1, 96, 32],
+    nodes: [
+      node('MatMul', ['x', 'w0'], 'a'),
+      node('Pow', ['a', 'two'], 's'),
+      node('ReduceMean', ['s'], 'v', { axes: ints(-1) }),
+      node('Add', ['v', 'e'], 'f'),
+      node('Sqrt', ['f'], 'q'),
+      node('Reciprocal', ['q'], 'r'),
+      node('Mul', ['a', 'r'], 'n'),
+      node('Mul', ['n', 'w1'], 'l'),
+      node('MatMul', ['l', 'w2'], 'y'),
+    ],
+    weights: {
+      w0: random([32, 512]),
+      w2: random([512, 4]),
+      w1: random([512]),
+      two: float32Tensor([], [2]),
+      e: float32Tensor([], [1e-5]),
+    },
+    exchanging: ['ReduceMean'],
+  },
   'instance normalisation between strips': {
     axis: 'rows',
     input: [1, 3, 32, 24],
@@ -174,6 +244,9 @@ describe.each([2, 3, 4])('over %d shards', (numShards) => {
     const each = oneShardEach(numShards);
     const room = lower(model.graph, division, each);
     expect(room.exchangedBytes).toBeLessThan(lower(model.graph, gathering, each).exchangedBytes);
+    const exchanged = new Set(room.programs.flatMap(({ receives }) => receives.map(({ value }) => value)));
+    const ofStatistics = [...exchanged].flatMap((value) => /^(.*)\/statistics\d+$/.exec(value)?.[1] ?? []);
+    expect(new Set(ofStatistics).size).toBe(network.together === true ? 1 : network.exchanging.length);
     const error = async (placement: Placement, shardBackend: Backend) => {
       const outputs = await roomAnswer(shardBackend, compiled, { x }, placement);
       const comparator = new Comparator();

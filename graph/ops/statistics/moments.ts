@@ -6,7 +6,14 @@
 import { floatAttribute } from '../../graph.ts';
 import { elementCount, float32Tensor, int64Tensor } from '../../tensor.ts';
 import type { NodeView } from '../rule.ts';
-import { keptShape, type Statistics, type ValueWriter, writeReduction } from './statistics.ts';
+import {
+  type AxisPart,
+  type JoinedParts,
+  keptShape,
+  type Statistics,
+  type ValueWriter,
+  writeReduction,
+} from './statistics.ts';
 
 export interface Normalisation {
   /** Axes over which mean and variance are taken. */
@@ -28,39 +35,52 @@ function withEpsilon(view: NodeView, variance: string, shape: readonly number[],
   return write.node('Sqrt', [write.node('Add', [variance, epsilon], shape)], shape);
 }
 
+/** Mean and sum of squared deviations of one part. */
+export function partMoments(
+  view: NodeView,
+  axes: readonly number[],
+  { value, shape }: AxisPart,
+  write: ValueWriter,
+): readonly string[] {
+  const kept = keptShape(view, axes);
+  const mean = writeReduction(write, 'ReduceMean', value, axes, kept);
+  const deviations = write.node('Sub', [value, mean], shape);
+  return [mean, writeReduction(write, 'ReduceSumSquare', deviations, axes, kept)];
+}
+
+/** Mean and variance of the whole, of `keptShape`. */
+export function combineMoments(
+  view: NodeView,
+  axes: readonly number[],
+  { values: [means = '', squares = ''], parts, axis }: JoinedParts,
+  write: ValueWriter,
+): { readonly mean: string; readonly variance: string } {
+  const kept = keptShape(view, axes);
+  const joined = kept.map((length, i) => (i === axis ? parts.length : length));
+  const count = elementCount(axes.map((one) => view.inputShape(0)[one] ?? 1));
+  const length = view.inputShape(0)[axis] ?? 1;
+  const shares = parts.map((indices) => indices.length / length);
+  const dims = kept.map((_, i) => (i === axis ? parts.length : 1));
+  const weights = write.constant(float32Tensor(dims, shares));
+  const weighted = write.node('Mul', [means, weights], joined);
+  const mean = writeReduction(write, 'ReduceSum', weighted, [axis], kept);
+  const apart = write.node('Sub', [means, mean], joined);
+  const between = write.node('Mul', [write.node('Mul', [apart, apart], joined), weights], joined);
+  const within = write.node('Div', [squares, scalar(write, count)], joined);
+  const both = write.node('Add', [within, between], joined);
+  return { mean, variance: writeReduction(write, 'ReduceSum', both, [axis], kept) };
+}
+
 export function moments(normalisation: Normalisation): Statistics {
   const axesOf = (view: NodeView) => normalisation.reducedAxes(view) ?? [];
   return {
     reducedAxes: (view) => normalisation.reducedAxes(view),
     pointwise: true,
-    partial(view, { value, shape }, write) {
-      const kept = keptShape(view, axesOf(view));
-      const mean = writeReduction(write, 'ReduceMean', value, axesOf(view), kept);
-      const deviations = write.node('Sub', [value, mean], shape);
-      return [mean, writeReduction(write, 'ReduceSumSquare', deviations, axesOf(view), kept)];
-    },
-    finish(view, { values: [means = '', squares = ''], parts, axis }, write) {
+    partial: (view, part, write) => partMoments(view, axesOf(view), part, write),
+    finish(view, joined, write) {
       const reduced = axesOf(view);
-      const kept = keptShape(view, reduced);
-      const joined = kept.map((length, i) => (i === axis ? parts.length : length));
-      const count = elementCount(reduced.map((one) => view.inputShape(0)[one] ?? 1));
-      const length = view.inputShape(0)[axis] ?? 1;
-      const shares = parts.map((indices) => indices.length / length);
-      const dims = kept.map((_, i) => (i === axis ? parts.length : 1));
-      const weights = write.constant(float32Tensor(dims, shares));
-      const mean = writeReduction(
-        write,
-        'ReduceSum',
-        write.node('Mul', [means, weights], joined),
-        [axis],
-        kept,
-      );
-      const apart = write.node('Sub', [means, mean], joined);
-      const between = write.node('Mul', [write.node('Mul', [apart, apart], joined), weights], joined);
-      const within = write.node('Div', [squares, scalar(write, count)], joined);
-      const both = write.node('Add', [within, between], joined);
-      const variance = writeReduction(write, 'ReduceSum', both, [axis], kept);
-      const divisor = normalisation.divisor(view, variance, kept, write);
+      const { mean, variance } = combineMoments(view, reduced, joined, write);
+      const divisor = normalisation.divisor(view, variance, keptShape(view, reduced), write);
       writeNormalised(view, { mean, divisor, normalisation }, write);
     },
   };
