@@ -44,7 +44,7 @@ export const compileHelp: OptionHelp<keyof typeof compileArguments> = {
   ],
   normalise: [preparationNames.join('|'), 'how pictures of the folder become inputs'],
   labels: ['FILE.npy', 'labels of the calibration inputs, for the accuracy of those held out'],
-  keep: ['0.2', 'thins the exchange: part of the features that is sent'],
+  keep: ['0.2', 'thins the exchange: part of its bytes that is sent'],
   sweep: ['0,0.1,0.2,1', 'a plan for each of these kept ratios, with a table and a chart'],
   bytes: ['B', 'thins the exchange to so many bytes in a run'],
   rounds: ['M', 'thins the exchange to so many waits for other devices'],

@@ -2,10 +2,12 @@ import { expect, test } from 'vitest';
 import { createHeapBackend } from '../backends/ortHeap.ts';
 import { blockNetwork, blockPictures } from '../tests/support/blockNetwork.ts';
 import { analyse } from './analyse.ts';
-import { chooseBest, judgedSelections, rescoredAt, uniformWithin } from './chooseBest.ts';
+import { chooseBest, judgedSelections, rescoredAt } from './chooseBest.ts';
 import type { Budget } from './select/budget.ts';
+import { type Candidate, candidateKey } from './select/scores.ts';
 import type { SparsifySettings } from './sparsifySettings.ts';
 import { choose, within } from './thin.ts';
+import { partlyUniform, uniformWithin } from './uniformWithin.ts';
 
 const backend = await createHeapBackend();
 const settings: SparsifySettings = { numShards: 2, backend, calibration: blockPictures(256, 32), rows: 2000 };
@@ -19,7 +21,12 @@ const budgets: readonly Budget[] = [
 
 test.each(budgets)('%j: every selection holds the budget, and the best comes first', async (budget) => {
   const judged = await judgedSelections(analysis, budget, settings);
-  expect(judged.map(({ name }) => name).sort()).toEqual(['dense scores', 'sparse scores', 'uniform']);
+  expect(judged.map(({ name }) => name).sort()).toEqual([
+    'dense scores',
+    'mixed',
+    'sparse scores',
+    'uniform',
+  ]);
   const fits = within(analysis, budget);
   for (const { chosen } of judged) {
     expect(fits(chosen)).toBe(true);
@@ -53,23 +60,39 @@ test('nothing and everything are chosen without judging', async () => {
 });
 
 test('a uniform ratio takes as much of every exchange, the best of each', () => {
-  const chosen = uniformWithin(analysis, { keep: 0.5 }, 'float32');
-  expect(chosen).toHaveLength(Math.round(analysis.candidates.length / 2));
+  const chosen = uniformWithin(analysis, { keep: 0.5 });
+  const exchanges = sharesOf(new Set(chosen));
+  expect(exchanges.size).toBeGreaterThan(5);
+  for (const { all, taken, least, best } of exchanges.values()) {
+    expect(Math.abs(taken - all / 2)).toBeLessThanOrEqual(0.5);
+    expect(least).toBeGreaterThanOrEqual(best);
+  }
+});
+
+test('half of a budget leaves no exchange with less than a quarter', () => {
+  const scored = sharesOf(new Set(choose(analysis, { keep: 0.5 })));
+  const chosen = partlyUniform(analysis, { keep: 0.5 });
+  expect(within(analysis, { keep: 0.5 })(chosen)).toBe(true);
+  const shares = [...sharesOf(chosen).values()].map(({ all, taken }) => taken / all);
+  expect(Math.min(...shares)).toBeGreaterThanOrEqual(0.25);
+  expect(Math.max(...shares)).toBeGreaterThan(0.5);
+  expect(Math.min(...[...scored.values()].map(({ all, taken }) => taken / all))).toBeLessThan(0.25);
+});
+
+/** By exchange and reader: features, those taken, the least score that is taken and the best that is not. */
+function sharesOf(chosen: Iterable<Candidate>) {
+  const keyOf = ({ feature, reader }: Candidate) => candidateKey(feature, reader);
+  const keys = new Set([...chosen].map(keyOf));
   const exchanges = new Map<string, { all: number; taken: number; least: number; best: number }>();
-  const taken = new Set(chosen);
   for (const candidate of analysis.candidates) {
     const key = `${candidate.reader} ${candidate.feature.value}`;
     const seen = exchanges.get(key) ?? { all: 0, taken: 0, least: Number.POSITIVE_INFINITY, best: 0 };
     seen.all++;
-    if (taken.has(candidate)) {
+    if (keys.has(keyOf(candidate))) {
       seen.taken++;
       seen.least = Math.min(seen.least, candidate.score);
     } else seen.best = Math.max(seen.best, candidate.score);
     exchanges.set(key, seen);
   }
-  expect(exchanges.size).toBeGreaterThan(5);
-  for (const { all, taken: some, least, best } of exchanges.values()) {
-    expect(Math.abs(some - all / 2)).toBeLessThanOrEqual(0.5);
-    expect(least).toBeGreaterThanOrEqual(best);
-  }
-});
+  return exchanges;
+}

@@ -1,17 +1,20 @@
 /**
- * The features that a budget buys, of three selections: by scores in the dense model, by scores in the sparse model that
- * these make, and the same ratio everywhere. Each is fitted and judged on inputs that nothing is fitted to.
+ * The features that a budget buys, of several selections: by scores in the dense model, by scores in the sparse model that
+ * a selection makes, the same ratio everywhere, and half of the budget each way. Each is fitted to a part of the samples and
+ * judged on inputs that nothing is fitted to; the best is fitted to all of them.
  */
 import type { Analysis } from './analyse.ts';
 import type { Budget } from './select/budget.ts';
 import { divergence, type Outputs, outputsOf } from './select/outputs.ts';
 import { regimeOf } from './select/regime.ts';
 import type { Candidate } from './select/scores.ts';
-import { uniformly } from './select/uniform.ts';
-import { type SparsifySettings, sparsifyDefaults } from './sparsifySettings.ts';
-import { choose, type Sparsified, thin, within } from './thin.ts';
 
-export type SelectionName = 'dense scores' | 'sparse scores' | 'uniform';
+import { type SparsifySettings, sparsifyDefaults } from './sparsifySettings.ts';
+import { choose, type Sparsified, thin } from './thin.ts';
+import { trialAnalysis } from './trialAnalysis.ts';
+import { partlyUniform, uniformWithin } from './uniformWithin.ts';
+
+export type SelectionName = 'dense scores' | 'sparse scores' | 'uniform' | 'mixed';
 
 export interface Judged {
   readonly name: SelectionName;
@@ -30,21 +33,22 @@ export async function judgedSelections(
 ): Promise<readonly [Judged, ...Judged[]]> {
   const { wire } = settings;
   const first = choose(analysis, budget, wire);
+  const name = 'dense scores';
   if (first.length === 0 || first.length === analysis.candidates.length)
-    return [
-      {
-        name: 'dense scores',
-        chosen: first,
-        fitted: await thin(analysis, first, settings),
-        divergence: Number.NaN,
-      },
-    ];
-  // Fitted as it will be: what a rough fit favours is not always what a good one makes most of.
-  const trial = await openTrial(analysis, settings, settings);
-  const { judged, rescored } = await bothScores(trial, first, budget);
+    return [{ name, chosen: first, fitted: await thin(analysis, first, settings), divergence: Number.NaN }];
+  const trial = await openTrial(trialAnalysis(analysis), settings);
+  const dense = await trial.judge(name, first);
   const uniform = await trial.judge('uniform', uniformWithin(analysis, budget, wire));
-  const all: [Judged, ...Judged[]] = [judged, rescored.judged, uniform];
+  const rescored = await trial.rescored(better(uniform, dense).chosen);
+  const sparse = await trial.judge('sparse scores', choose(rescored, budget, wire));
+  const scored = better(sparse, dense) === sparse ? rescored : analysis;
+  const mixed = await trial.judge('mixed', partlyUniform(scored, budget, wire));
+  const all: [Judged, ...Judged[]] = [dense, uniform, sparse, mixed];
   return all.sort((a, b) => a.divergence - b.divergence);
+}
+
+function better(a: Judged, b: Judged): Judged {
+  return b.divergence < a.divergence ? b : a;
 }
 
 /**
@@ -58,81 +62,47 @@ export async function rescoredAt(
 ): Promise<Analysis> {
   const first = choose(analysis, budget, settings.wire);
   if (first.length === 0 || first.length === analysis.candidates.length) return analysis;
-  const { judged, rescored } = await bothScores(
-    await openTrial(analysis, settings, roughly(settings)),
-    first,
-    budget,
-  );
-  return rescored.judged.divergence < judged.divergence ? rescored.analysis : analysis;
+  const trial = await openTrial(trialAnalysis(analysis), settings);
+  const dense = await trial.judge('dense scores', first);
+  const rescored = await trial.rescored(first);
+  const sparse = await trial.judge('sparse scores', choose(rescored, budget, settings.wire));
+  return better(dense, sparse) === sparse ? { ...analysis, candidates: rescored.candidates } : analysis;
 }
 
 interface Trial {
-  readonly analysis: Analysis;
-  readonly settings: SparsifySettings;
-  readonly expected: Outputs;
+  /** Scores in the sparse model that a selection makes. */
+  readonly rescored: (chosen: readonly Candidate[]) => Promise<Analysis>;
   readonly judge: (name: SelectionName, chosen: readonly Candidate[]) => Promise<Judged>;
 }
 
-/** Squares alone: a third of the time, and what scores speak of. */
-function roughly(settings: SparsifySettings): SparsifySettings {
-  return { ...settings, sweeps: 0, scoreSweeps: 0, onProgress: () => {} };
-}
-
-/** `judging`: how what is judged is fitted. */
-async function openTrial(
-  analysis: Analysis,
-  settings: SparsifySettings,
-  judging: SparsifySettings,
-): Promise<Trial> {
-  const { backend } = settings;
+/** `analysis`: with the samples that trials are fitted to. */
+async function openTrial(analysis: Analysis, settings: SparsifySettings): Promise<Trial> {
+  const { backend, ridge } = { ...sparsifyDefaults, ...settings };
   const { model, judged: batches } = analysis;
-  const expected = await outputsOf(model, batches, backend);
+  const expected: Outputs = await outputsOf(model, batches, backend);
   return {
-    analysis,
-    settings,
-    expected,
+    async rescored(chosen) {
+      const regime = regimeOf({ analysis, backend, ridge, batches, expected });
+      // Squares alone: a third of the time, and what scores speak of.
+      const rough = { ...settings, sweeps: 0, scoreSweeps: 0, onProgress: () => {} };
+      const { model: sparse } = await thin(analysis, chosen, rough, regime.onFit);
+      return { ...analysis, candidates: await regime.scores(sparse) };
+    },
     async judge(name, chosen) {
-      const fitted = await thin(analysis, chosen, judging);
+      const fitted = await thin(analysis, chosen, settings);
       const got = await outputsOf(fitted.model, batches, backend);
       return { name, chosen, fitted, divergence: divergence(expected, got) };
     },
   };
 }
 
-async function bothScores(trial: Trial, first: readonly Candidate[], budget: Budget) {
-  const { analysis, settings, expected, judge } = trial;
-  const { ridge } = { ...sparsifyDefaults, ...settings };
-  const regime = regimeOf({ analysis, backend: settings.backend, ridge, batches: analysis.judged, expected });
-  const { model } = await thin(analysis, first, roughly(settings), regime.onFit);
-  const rescored = { ...analysis, candidates: await regime.scores(model) };
-  const judged = await judge('dense scores', first);
-  const chosen = choose(rescored, budget, settings.wire);
-  return { judged, rescored: { analysis: rescored, judged: await judge('sparse scores', chosen) } };
-}
-
-/** With the model that was judged: it need not be fitted again. Throws BUDGET_INVALID and CALIBRATION_INVALID. */
+/** Fitted to all samples. Throws BUDGET_INVALID and CALIBRATION_INVALID. */
 export async function chooseBest(
   analysis: Analysis,
   budget: Budget,
   settings: SparsifySettings,
 ): Promise<Judged> {
   const [best] = await judgedSelections(analysis, budget, settings);
-  return best;
-}
-
-/** The largest equal ratio that the budget allows. */
-export function uniformWithin(
-  analysis: Analysis,
-  budget: Budget,
-  wire: SparsifySettings['wire'],
-): readonly Candidate[] {
-  const { candidates } = analysis;
-  const fits = within(analysis, budget, wire);
-  let [low, high] = [0, candidates.length];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (fits(uniformly(candidates, middle))) low = middle;
-    else high = middle - 1;
-  }
-  return uniformly(candidates, low);
+  const final = Number.isNaN(best.divergence) || trialAnalysis(analysis) === analysis;
+  return final ? best : { ...best, fitted: await thin(analysis, best.chosen, settings) };
 }

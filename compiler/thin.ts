@@ -10,7 +10,7 @@ import { type Adjusted, type AdjustOptions, adjust, type Reads } from './adjust/
 import type { Analysis } from './analyse.ts';
 import type { Contraction } from './calibrate/contractions.ts';
 import { openProducts } from './linearAlgebra/products.ts';
-import { type Budget, featureBytes, keptFeatures, spend } from './select/budget.ts';
+import { type Budget, featureBytes, keptBytes, spend } from './select/budget.ts';
 import type { Source } from './select/features.ts';
 import { fitBudget, isWithin } from './select/fitBudget.ts';
 import { pruneReads } from './select/pruneReads.ts';
@@ -62,9 +62,16 @@ export function within(
   budget: Budget,
   wire: WireChoice = 'float32',
 ): (chosen: readonly Candidate[]) => boolean {
-  const { graph } = analysis.model;
+  const {
+    model: { graph },
+    division,
+    candidates,
+  } = analysis;
+  const bytesOf = featureBytes(graph, division, wireBytes[wire]);
+  const allowed =
+    budget.keep === undefined ? Number.POSITIVE_INFINITY : keptBytes(budget.keep, candidates, bytesOf);
   return (chosen) =>
-    (budget.keep === undefined || chosen.length <= keptFeatures(budget.keep, analysis.candidates.length)) &&
+    chosen.reduce((sum, candidate) => sum + bytesOf(candidate), 0) <= allowed * (1 + 1e-9) &&
     isWithin(budget, () => exchangeCost(lowerEach(graph, thinnedDivision(analysis, chosen), wire)));
 }
 

@@ -39,7 +39,10 @@ export interface ThinSettings {
 
 export interface ThinnedModel extends Pick<Sparsified, 'model' | 'division'> {
   readonly reason: string;
-  readonly thinned: Pick<SparseReportInput, 'dense' | 'sentFeatures' | 'denseFeatures' | 'heldOut'>;
+  readonly thinned: Pick<
+    SparseReportInput,
+    'dense' | 'sentFeatures' | 'denseFeatures' | 'keptBytes' | 'heldOut'
+  >;
 }
 
 /** Throws BUDGET_INVALID and CALIBRATION_INVALID. */
@@ -69,11 +72,12 @@ export async function thinnedModel(
   const analysis = sparse.analysis ?? (await analyse(model, settings));
   sparse.onAnalysis?.(analysis);
   const { model: adjusted, division, report } = (await chooseBest(analysis, budget, settings)).fitted;
-  const { sentFeatures, denseFeatures, rounds } = report;
+  const { sentFeatures, denseFeatures, sentBytes, denseBytes, rounds } = report;
+  const keptBytes = denseBytes === 0 ? 1 : sentBytes / denseBytes;
   return {
     model: adjusted,
     division,
     reason: `${sentFeatures} of ${denseFeatures} features are sent, in ${rounds} rounds.`,
-    thinned: { dense: analysis.division, sentFeatures, denseFeatures, heldOut },
+    thinned: { dense: analysis.division, sentFeatures, denseFeatures, keptBytes, heldOut },
   };
 }

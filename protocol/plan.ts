@@ -77,6 +77,8 @@ const report = v.object({
 const sparseReport = v.object({
   sentFeatures: count,
   denseFeatures: count,
+  /** Share of the bytes of a dense exchange of features in the same wire type; absent where nothing was asked for in it. */
+  keptBytes: v.optional(v.number()),
   /** The same shards with nothing thinned. */
   dense: v.pick(report, ['macsPerShard', 'weightBytesPerShard', 'rounds', 'exchangedBytes']),
   /** On inputs that nothing was fitted to; absent where there were too few to hold any out. */
@@ -148,8 +150,13 @@ export type PlanMeasurement = v.InferOutput<typeof measured>;
 export type PlanReport = v.InferOutput<typeof report>;
 
 /** Features that are sent over those of a dense exchange; 1 where nothing was thinned. */
-export function keptRatio(sparse: SparseReport | undefined): number {
+export function keptFeatures(sparse: SparseReport | undefined): number {
   return sparse === undefined || sparse.denseFeatures === 0 ? 1 : sparse.sentFeatures / sparse.denseFeatures;
+}
+
+/** What is sent of a dense exchange, in bytes where that is known, else in features; 1 where nothing was thinned. */
+export function keptRatio(sparse: SparseReport | undefined): number {
+  return sparse?.keptBytes ?? keptFeatures(sparse);
 }
 
 /** Throws PLAN_UNREADABLE or PLAN_VERSION. */

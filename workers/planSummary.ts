@@ -1,5 +1,5 @@
 /** What the page is told of a plan: enough to show it, to check inputs and to place it. */
-import { keptRatio } from '../protocol/plan.ts';
+import { keptFeatures } from '../protocol/plan.ts';
 import type { Plan } from '../runtime/plan.ts';
 import type { PlanSummary } from './api.ts';
 
@@ -15,7 +15,7 @@ export function planSummary({ file, sha256 }: Plan): PlanSummary {
     outputs: file.outputs.map(({ name, dataType, shape }) => ({ name, dataType, shape })),
     weightBytes: report.weightBytes,
     macs: report.macs,
-    keptRatio: keptRatio(sparse),
+    keptRatio: keptFeatures(sparse),
     classes: file.classes ?? [],
     measured: file.measured ?? null,
     metadata: file.metadata,

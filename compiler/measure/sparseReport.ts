@@ -27,15 +27,17 @@ export interface SparseReportInput {
   readonly openBatch: boolean;
   readonly sentFeatures: number;
   readonly denseFeatures: number;
+  readonly keptBytes: number;
   readonly heldOut: Pick<Split, 'heldOut' | 'labels'>;
   readonly backend: Backend;
 }
 
 export async function sparseReport(input: SparseReportInput): Promise<SparseReport> {
-  const { original, model, dense, sentFeatures, denseFeatures, heldOut } = input;
+  const { original, model, dense, sentFeatures, denseFeatures, keptBytes, heldOut } = input;
   return {
     sentFeatures,
     denseFeatures,
+    keptBytes,
     dense: costOf(original.graph, dense),
     ...(heldOut.heldOut.length === 0 ? {} : { heldOut: await heldOutReport(input, model) }),
   };

@@ -18,8 +18,13 @@ const names = (list: readonly Candidate[]) =>
   list.map(({ feature }) => `${feature.value}.${feature.channel}`).sort();
 const bytes = (list: readonly Candidate[]) => list.reduce((sum, candidate) => sum + bytesOf(candidate), 0);
 
-test('a kept ratio takes the features of the highest scores', () => {
-  expect(names(choose({ keep: 0.25 }))).toEqual(['v0.0', 'v0.1', 'v1.0']);
+test('a kept ratio is one of bytes', () => {
+  // 2,040 bytes in all: of the large features one fits beside all others.
+  expect(names(choose({ keep: 0.42 }))).toEqual([
+    'v0.0',
+    ...['v1.0', 'v1.1', 'v1.2', 'v1.3', 'v2.0', 'v2.1', 'v2.2', 'v2.3'],
+  ]);
+  expect(names(choose({ keep: 240 / 2040 }))).toEqual(names(choose({ bytes: 240 })));
   expect(choose({ keep: 0 })).toEqual([]);
   expect(choose({ keep: 1 })).toHaveLength(candidates.length);
   expect(choose({})).toHaveLength(candidates.length);
@@ -35,7 +40,7 @@ test('rounds empty whole exchanges and leave the rest dense', () => {
   const chosen = choose({ rounds: 2 });
   expect(new Set(chosen.map(roundOf))).toEqual(new Set([0, 1]));
   expect(chosen).toHaveLength(8);
-  expect(names(choose({ rounds: 2, keep: 0.25 }))).toEqual(['v0.0', 'v0.1', 'v1.0']);
+  expect(names(choose({ rounds: 2, keep: 0.25 }))).toEqual(['v1.0', 'v1.1', 'v1.2', 'v1.3']);
 });
 
 test('on a slow round trip a round goes before its features do', () => {
@@ -51,10 +56,18 @@ test('on a slow round trip a round goes before its features do', () => {
   }
 });
 
-test('a smaller budget chooses a part of what a larger one does', () => {
-  for (let tenths = 0; tenths < 10; tenths++) {
-    const larger = new Set(names(choose({ keep: (tenths + 1) / 10 })));
-    for (const name of names(choose({ keep: tenths / 10 }))) expect(larger).toContain(name);
+test('no feature that is left out would fit, and a larger budget is worth more', () => {
+  const score = (list: readonly Candidate[]) => list.reduce((sum, candidate) => sum + candidate.score, 0);
+  const total = bytes(candidates);
+  let before = 0;
+  for (let twentieths = 1; twentieths <= 20; twentieths++) {
+    const chosen = choose({ keep: twentieths / 20 });
+    const left = (twentieths / 20) * total - bytes(chosen);
+    expect(left).toBeGreaterThanOrEqual(-1e-6);
+    for (const candidate of candidates)
+      if (!chosen.includes(candidate)) expect(bytesOf(candidate)).toBeGreaterThan(left);
+    expect(score(chosen)).toBeGreaterThanOrEqual(before);
+    before = score(chosen);
   }
 });
 

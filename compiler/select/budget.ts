@@ -11,7 +11,7 @@ import type { Candidate } from './scores.ts';
 
 /** Every limit that is given holds. */
 export interface Budget {
-  /** Share of the features that a dense exchange sends. */
+  /** Share of the bytes that a dense exchange of features sends, in the same wire type. */
   readonly keep?: number;
   /** Bytes of one run, sent between all shards. */
   readonly bytes?: number;
@@ -57,8 +57,12 @@ export function spend(
   return chosen;
 }
 
-export function keptFeatures(keep: number, features: number): number {
-  return Math.round(keep * features);
+/** Bytes that a kept ratio allows. Throws BUDGET_INVALID. */
+export function keptBytes(keep: number, candidates: readonly Candidate[], bytesOf: FeatureBytes): number {
+  if (!(keep >= 0 && keep <= 1)) {
+    throw new StarlingError('BUDGET_INVALID', `A kept ratio is expected between 0 and 1, got ${keep}.`);
+  }
+  return keep * candidates.reduce((sum, candidate) => sum + bytesOf(candidate), 0);
 }
 
 function pricesOf(candidates: readonly Candidate[], budget: Budget, bytesOf: FeatureBytes): Price[] {
@@ -81,10 +85,7 @@ function pricesOf(candidates: readonly Candidate[], budget: Budget, bytesOf: Fea
     prices.push({ feature: bytesOf, round: 0, limit: bytes });
   }
   if (keep !== undefined) {
-    if (!(keep >= 0 && keep <= 1)) {
-      throw new StarlingError('BUDGET_INVALID', `A kept ratio is expected between 0 and 1, got ${keep}.`);
-    }
-    prices.push({ feature: () => 1, round: 0, limit: keptFeatures(keep, candidates.length) });
+    prices.push({ feature: bytesOf, round: 0, limit: keptBytes(keep, candidates, bytesOf) });
   }
   return prices;
 }
@@ -97,7 +98,10 @@ function assertAtLeast(name: string, value: number, least: number): void {
   );
 }
 
-/** Takes away, one after another, the feature or the whole round that loses least for what it saves. */
+/**
+ * Takes away, one after another, the feature or the whole round that loses least for what it saves; a large one that goes
+ * may leave room for smaller ones that went before it.
+ */
 function within(candidates: readonly Candidate[], price: Price, roundOf: RoundOf): readonly Candidate[] {
   const density = (candidate: Candidate) =>
     candidate.score / Math.max(price.feature(candidate), Number.MIN_VALUE);
@@ -114,7 +118,9 @@ function within(candidates: readonly Candidate[], price: Price, roundOf: RoundOf
   const totals = new Map(
     [...rounds].map(([round, list]) => [round, { cost: cost(list), score: scoreOf(list) }]),
   );
-  while (total > price.limit * (1 + 1e-9) && rounds.size > 0) {
+  const limit = price.limit * (1 + 1e-9);
+  const taken: Candidate[] = [];
+  while (total > limit && rounds.size > 0) {
     let best: { round: number; whole: boolean; rate: number } | undefined;
     for (const [round, list] of rounds) {
       const last = list.at(-1);
@@ -131,13 +137,22 @@ function within(candidates: readonly Candidate[], price: Price, roundOf: RoundOf
     const sums = totals.get(best.round) ?? { cost: 0, score: 0 };
     if (best.whole) {
       total -= price.round + sums.cost;
+      taken.push(...list.toReversed());
       rounds.delete(best.round);
       continue;
     }
     const last = list.pop();
     if (last === undefined) break;
     total -= price.feature(last);
+    taken.push(last);
     totals.set(best.round, { cost: sums.cost - price.feature(last), score: sums.score - last.score });
+  }
+  for (const candidate of taken.toReversed()) {
+    const list = rounds.get(roundOf(candidate));
+    const added = price.feature(candidate) + (list === undefined ? price.round : 0);
+    if (total + added > limit) continue;
+    total += added;
+    rounds.set(roundOf(candidate), [...(list ?? []), candidate]);
   }
   return [...rounds.values()].flat();
 }
