@@ -1,19 +1,22 @@
-/** Both WASM backends against each other and against the contract of runtime/backend.ts. */
+/** All WASM backends against each other and against the contract of runtime/backend.ts. */
 import { existsSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { dataTypeCodes } from '../graph/dataTypeCodes.ts';
 import { type DataType, dataTypeBytes, float32Tensor, float32View, type Tensor } from '../graph/tensor.ts';
 import type { Backend, Session } from '../runtime/backend.ts';
 import { arithmeticModel, externalModel, identityModel } from '../tests/support/backendModels.ts';
+import { lazyBackend } from './lazyBackend.ts';
 import { createHeapBackend } from './ortHeap.ts';
 import { createSessionBackend } from './ortSession.ts';
 
 const models = new URL('../../shared/models/', import.meta.url);
-const backends: Record<'heap' | 'session', Backend> = {} as Record<'heap' | 'session', Backend>;
+type Kind = 'heap' | 'session' | 'lazy';
+const backends: Record<Kind, Backend> = {} as Record<Kind, Backend>;
 
 beforeAll(async () => {
   backends.heap = await createHeapBackend();
   backends.session = await createSessionBackend();
+  backends.lazy = lazyBackend('wasm', createHeapBackend);
 });
 
 async function runOnce(
@@ -53,7 +56,7 @@ describe.skipIf(!existsSync(models))('real models (need ../shared/models)', () =
   ])('%s gives the same bits on both backends', async (file, dims) => {
     const model = readFileSync(new URL(file, models));
     const results: Tensor[] = [];
-    for (const backend of Object.values(backends)) {
+    for (const backend of [backends.heap, backends.session]) {
       const session = await backend.createSession(model);
       const outputs = await runOnce(backend, session, { [session.inputNames[0] ?? '']: wave(dims) });
       await session.release();
@@ -67,7 +70,7 @@ describe.skipIf(!existsSync(models))('real models (need ../shared/models)', () =
   });
 });
 
-describe.each(['heap', 'session'] as const)('%s backend', (kind) => {
+describe.each(['heap', 'session', 'lazy'] as const)('%s backend', (kind) => {
   it('feeds outputs of one session to the next', async () => {
     const backend = backends[kind];
     const session = await backend.createSession(arithmeticModel([2, 3]));
@@ -98,7 +101,9 @@ describe.each(['heap', 'session'] as const)('%s backend', (kind) => {
     await session.release();
   });
 
-  const types = (Object.keys(dataTypeBytes) as DataType[]).filter((t) => kind === 'heap' || t !== 'bfloat16');
+  const types = (Object.keys(dataTypeBytes) as DataType[]).filter(
+    (t) => kind !== 'session' || t !== 'bfloat16',
+  );
   it.each(types)('carries %s unchanged', async (dataType) => {
     const backend = backends[kind];
     const bytes = 6 * dataTypeBytes[dataType as keyof typeof dataTypeBytes];

@@ -68,7 +68,7 @@ export interface CompileOptions {
   readonly classes?: readonly string[];
   /** Predicts what other divisions would take, beside the one that is asked for; `auto` has compared them anyway. */
   readonly compare?: boolean;
-  /** Runs the model once, for shapes and constants. */
+  /** Runs the model once where its shapes, constants or batch axis do not follow from the graph alone. */
   readonly backend: Backend;
   readonly onStep?: (step: CompileStep) => void;
 }

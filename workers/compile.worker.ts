@@ -1,5 +1,6 @@
 /** Entry of the Worker that compiles a model which a page was given: the file is read here, the plan's files move out. */
 import * as Comlink from 'comlink';
+import { lazyBackend } from '../backends/lazyBackend.ts';
 import { createHeapBackend } from '../backends/ortHeap.ts';
 import { compileModel } from '../compiler/compile.ts';
 import { describeForeignBytes } from '../graph/foreignBytes.ts';
@@ -40,8 +41,8 @@ const packed: Packed<CompileApi> = {
   async compile(wishes, wasmBase, onStep) {
     const result = await packResult(async () => {
       if (model === null) throw new StarlingError('MODEL_NOT_FOUND', 'No model is open; open one first.');
-      // One thread: the room's devices may be computing, and a model is run once only.
-      const backend = await createHeapBackend({ threads: 1, wasmBase });
+      // One thread: the room's devices may be computing, and a model is run once only, if at all.
+      const backend = lazyBackend('wasm', () => createHeapBackend({ threads: 1, wasmBase }));
       const { files } = await compileModel(model, { ...wishes, backend, onStep });
       return new Map([...files].map(([name, bytes]) => [name, ownBuffer(bytes)]));
     });

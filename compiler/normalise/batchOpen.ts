@@ -7,7 +7,7 @@ import { saveModel } from '../../graph/save.ts';
 import { float32View, type Tensor } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Backend } from '../../runtime/backend.ts';
-import { isBatchwise } from './batchwise.ts';
+import { batchAxis } from './batchwise.ts';
 import { profileFeeds } from './profileFeeds.ts';
 
 /** Largest difference between a sample in a batch and alone, relative to the largest output. */
@@ -19,7 +19,8 @@ export async function isBatchOpen(model: Model, backend: Backend): Promise<boole
   const [batch] = inputs[0]?.shape ?? [];
   const alike = [...inputs, ...outputs].every(({ shape }) => shape?.[0] === batch);
   if (typeof batch !== 'number' || !alike) return false;
-  return isBatchwise(model.graph) || triesBatch(model, backend);
+  const axis = batchAxis(model.graph);
+  return axis === 'unknown' ? triesBatch(model, backend) : axis === 'open';
 }
 
 /** Runs two samples in one batch, and each alone. */

@@ -7,7 +7,7 @@ import type { Backend } from '../../runtime/backend.ts';
 import { int, ints, random } from '../../tests/support/operatorCase.ts';
 import { randomModel } from '../../tests/support/randomGraph.ts';
 import { triesBatch } from './batchOpen.ts';
-import { isBatchwise } from './batchwise.ts';
+import { batchAxis } from './batchwise.ts';
 
 let backend: Backend;
 beforeAll(async () => {
@@ -21,35 +21,36 @@ interface Case {
   readonly others?: readonly (Tensor | 'x' | null)[];
   /** Default x's own. */
   readonly shape?: readonly number[];
-  readonly batchwise: boolean;
+  readonly axis: ReturnType<typeof batchAxis>;
 }
 
 const column = (...values: number[]) => int64Tensor(values);
 const plain = [1, 6, 4, 4];
 
 const cases: readonly Case[] = [
-  { opType: 'Conv', others: [random([6, 6, 1, 1])], batchwise: true },
-  { opType: 'Add', others: [random([6, 1, 1])], batchwise: true },
-  { opType: 'Add', others: ['x'], batchwise: true },
-  { opType: 'Concat', attributes: { axis: int(1) }, others: ['x'], shape: [1, 12, 4, 4], batchwise: true },
-  { opType: 'Concat', attributes: { axis: int(1) }, others: [random(plain)], shape: [1, 12, 4, 4], batchwise: false },
-  { opType: 'Concat', attributes: { axis: int(0) }, others: ['x'], shape: [2, 6, 4, 4], batchwise: false },
-  { opType: 'Softmax', attributes: { axis: int(1) }, batchwise: true },
-  { opType: 'Softmax', attributes: { axis: int(0) }, batchwise: false },
-  { opType: 'Transpose', attributes: { perm: ints(0, 2, 3, 1) }, shape: [1, 4, 4, 6], batchwise: true },
-  { opType: 'Reshape', others: [column(0, -1)], shape: [1, 96], batchwise: true },
-  { opType: 'Reshape', others: [column(1, 96)], shape: [1, 96], batchwise: false },
-  { opType: 'Slice', others: [column(1), column(3), column(1)], shape: [1, 2, 4, 4], batchwise: true },
-  { opType: 'Slice', others: [column(0), column(1), column(0)], batchwise: false },
-  { opType: 'ReduceMean', attributes: { axes: ints(2, 3) }, shape: [1, 6, 1, 1], batchwise: true },
-  { opType: 'ReduceMean', attributes: { axes: ints(0, 1) }, shape: [1, 1, 4, 4], batchwise: false },
-  { opType: 'Resize', others: [null, float32Tensor([4], [1, 1, 2, 2])], shape: [1, 6, 8, 8], batchwise: true },
-  { opType: 'Resize', others: [null, null, column(1, 6, 8, 8)], shape: [1, 6, 8, 8], batchwise: false },
-  { opType: 'MatMul', others: [random([4, 4])], batchwise: true },
-  { opType: 'MatMul', others: ['x'], batchwise: true },
-  { opType: 'Gather', attributes: { axis: int(0) }, others: [column(0)], batchwise: false },
-  { opType: 'Pad', others: [column(0, 1, 0, 0, 0, 0, 0, 0)], shape: [1, 7, 4, 4], batchwise: true },
-  { opType: 'Tile', others: [column(1, 2, 1, 1)], shape: [1, 12, 4, 4], batchwise: true },
+  { opType: 'Conv', others: [random([6, 6, 1, 1])], axis: 'open' },
+  { opType: 'Add', others: [random([6, 1, 1])], axis: 'open' },
+  { opType: 'Add', others: ['x'], axis: 'open' },
+  { opType: 'Concat', attributes: { axis: int(1) }, others: ['x'], shape: [1, 12, 4, 4], axis: 'open' },
+  { opType: 'Concat', attributes: { axis: int(1) }, others: [random(plain)], shape: [1, 12, 4, 4], axis: 'closed' },
+  { opType: 'Concat', attributes: { axis: int(0) }, others: ['x'], shape: [2, 6, 4, 4], axis: 'unknown' },
+  { opType: 'Softmax', attributes: { axis: int(1) }, axis: 'open' },
+  { opType: 'Softmax', attributes: { axis: int(0) }, axis: 'unknown' },
+  { opType: 'Transpose', attributes: { perm: ints(0, 2, 3, 1) }, shape: [1, 4, 4, 6], axis: 'open' },
+  { opType: 'Reshape', others: [column(0, -1)], shape: [1, 96], axis: 'open' },
+  { opType: 'Reshape', others: [column(1, 96)], shape: [1, 96], axis: 'closed' },
+  { opType: 'Reshape', others: [column(-1, 96)], shape: [1, 96], axis: 'unknown' },
+  { opType: 'Slice', others: [column(1), column(3), column(1)], shape: [1, 2, 4, 4], axis: 'open' },
+  { opType: 'Slice', others: [column(0), column(1), column(0)], axis: 'unknown' },
+  { opType: 'ReduceMean', attributes: { axes: ints(2, 3) }, shape: [1, 6, 1, 1], axis: 'open' },
+  { opType: 'ReduceMean', attributes: { axes: ints(0, 1) }, shape: [1, 1, 4, 4], axis: 'unknown' },
+  { opType: 'Resize', others: [null, float32Tensor([4], [1, 1, 2, 2])], shape: [1, 6, 8, 8], axis: 'open' },
+  { opType: 'Resize', others: [null, null, column(1, 6, 8, 8)], shape: [1, 6, 8, 8], axis: 'unknown' },
+  { opType: 'MatMul', others: [random([4, 4])], axis: 'open' },
+  { opType: 'MatMul', others: ['x'], axis: 'open' },
+  { opType: 'Gather', attributes: { axis: int(0) }, others: [column(0)], axis: 'unknown' },
+  { opType: 'Pad', others: [column(0, 1, 0, 0, 0, 0, 0, 0)], shape: [1, 7, 4, 4], axis: 'open' },
+  { opType: 'Tile', others: [column(1, 2, 1, 1)], shape: [1, 12, 4, 4], axis: 'open' },
 ]; // biome-ignore format: a table
 
 function modelOf({ opType, attributes = {}, others = [], shape = plain }: Case): Model {
@@ -80,21 +81,23 @@ function modelOf({ opType, attributes = {}, others = [], shape = plain }: Case):
 }
 
 describe('isBatchwise', () => {
-  it.each(cases.map((one) => [`${one.opType} ${one.batchwise}`, one] as const))('%s', async (_, one) => {
+  it.each(cases.map((one) => [`${one.opType} ${one.axis}`, one] as const))('%s', async (_, one) => {
     const model = modelOf(one);
-    expect(isBatchwise(model.graph)).toBe(one.batchwise);
+    expect(batchAxis(model.graph)).toBe(one.axis);
     // It never claims what trying refutes.
-    if (one.batchwise) expect(await triesBatch(model, backend)).toBe(true);
+    if (one.axis !== 'unknown') expect(await triesBatch(model, backend)).toBe(one.axis === 'open');
   });
 
   it('knows networks of ordinary layers', async () => {
     const models = Array.from({ length: 12 }, (_, seed) => randomModel(seed, 8));
     for (const model of models)
-      expect(isBatchwise(model.graph) && (await triesBatch(model, backend))).toBe(true);
+      expect(batchAxis(model.graph) === 'open' && (await triesBatch(model, backend))).toBe(true);
   });
 
   it('claims nothing of operators that it does not know', () => {
-    expect(isBatchwise(modelOf({ opType: 'TopK', others: [column(2)], batchwise: false }).graph)).toBe(false);
-    expect(isBatchwise(modelOf({ opType: 'DynamicQuantizeLinear', batchwise: false }).graph)).toBe(false);
+    expect(batchAxis(modelOf({ opType: 'TopK', others: [column(2)], axis: 'unknown' }).graph)).toBe(
+      'unknown',
+    );
+    expect(batchAxis(modelOf({ opType: 'DynamicQuantizeLinear', axis: 'unknown' }).graph)).toBe('unknown');
   });
 });

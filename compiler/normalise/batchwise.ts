@@ -1,6 +1,6 @@
 /**
- * Shows from the graph alone that its first axis is a batch: every operator treats each index of it apart. Says nothing
- * against a graph for which it finds no such reason: that one has to be tried (batchOpen.ts).
+ * Shows from the graph alone that its first axis is a batch, because every operator treats each index of it apart, or
+ * that it cannot be one, because some operator fits one sample only. What it cannot show has to be tried (batchOpen.ts).
  */
 import { type Graph, intAttribute, intsAttribute } from '../../graph/graph.ts';
 import { shapedValues, viewNode } from '../../graph/nodeView.ts';
@@ -97,23 +97,38 @@ const checks: Readonly<Record<string, Check>> = {
   Tile: (node) => onlyFirst(node) && integers(node.view, 1)?.[0] === 1,
 }; // biome-ignore format: a table
 
-/** True only where it is certain. Needs concrete shapes, with the same first length at all inputs and outputs. */
-export function isBatchwise(graph: Graph): boolean {
+/**
+ * The lengths with which two samples would not fit, by operator, given that the first input's or some input's first axis
+ * is the batch.
+ */
+const refusals: Readonly<Record<string, Check>> = {
+  // No -1 and no 0: as many elements as one sample has, and no more.
+  Reshape: (node) => node.carries(0) && (integers(node.view, 1)?.every((length) => length > 0) ?? false),
+  Concat: (node) =>
+    otherAxis(0)(node) && node.view.node.inputs.some((_, i) => node.view.isConstant(i) && !node.carries(i)),
+};
+
+/**
+ * `open` and `closed` only where it is certain; `unknown` has to be tried. Needs concrete shapes, with the same first
+ * length at all inputs and outputs.
+ */
+export function batchAxis(graph: Graph): 'open' | 'closed' | 'unknown' {
   const values = shapedValues(graph);
   const carrying = new Set(graph.inputs.map(({ name }) => name));
   for (const node of graph.nodes) {
     if (![...node.inputs].some((name) => carrying.has(name))) {
       // A node that reads nothing of the inputs gives every sample the same, unless it draws lots or captures values.
       if (operatorRules.has(node.opType)) continue;
-      return false;
+      return 'unknown';
     }
     const rule = node.domain === '' ? operatorRules.get(node.opType) : undefined;
     const check = rule === elementwise ? broadcasts : checks[node.opType];
-    if (check === undefined || node.domain !== '') return false;
+    if (check === undefined || node.domain !== '') return 'unknown';
     const view = viewNode(graph, values, node);
     const carries = (input: number) => carrying.has(node.inputs[input] ?? '');
-    if (!check({ view, rank: view.inputShape(0).length, carries })) return false;
+    const batched = { view, rank: view.inputShape(0).length, carries };
+    if (!check(batched)) return refusals[node.opType]?.(batched) === true ? 'closed' : 'unknown';
     for (const output of node.outputs) carrying.add(output);
   }
-  return graph.outputs.every(({ name }) => carrying.has(name));
+  return graph.outputs.every(({ name }) => carrying.has(name)) ? 'open' : 'unknown';
 }

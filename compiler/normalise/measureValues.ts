@@ -1,12 +1,18 @@
-/** Fills in every value's type and shape from a profiling run, and replaces what is constant by initializers. */
+/**
+ * Fills in every value's type and shape, and replaces what is constant by initializers: read off the graph where its
+ * nodes allow it, else from a profiling run.
+ */
 import type { Graph, Node, ValueInfo } from '../../graph/graph.ts';
 import { StarlingError } from '../../protocol/errors.ts';
+import { inferValues } from './inferValues.ts';
 import type { Pass } from './pass.ts';
 import { type Profile, profileModel } from './profile.ts';
 import { profileFeeds } from './profileFeeds.ts';
 
 export const measureValues: Pass = async (model, { backend }) => {
-  const profile = await profileModel(model, backend, profileFeeds(model.graph.inputs));
+  const profile =
+    (await inferValues(model, backend)) ??
+    (await profileModel(model, backend, profileFeeds(model.graph.inputs)));
   return { ...model, graph: withMeasured(model.graph, profile) };
 };
 

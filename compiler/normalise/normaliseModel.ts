@@ -22,7 +22,7 @@ import { splitsToSlices } from './splitsToSlices.ts';
 import { uniqueNames } from './uniqueNames.ts';
 
 export interface NormaliseOptions {
-  /** Runs the model on small random inputs. */
+  /** Runs the model on small random inputs, where that is needed. */
   readonly backend: Backend;
   /** Shapes of inputs that the model leaves open, by input name; an open first length is 1 without one. */
   readonly shapes?: Readonly<Record<string, readonly number[]>>;
@@ -33,7 +33,7 @@ export interface NormalisedGraph {
   readonly model: Model;
   /** `model.graph`: every input, output and value has a concrete data type and shape. */
   readonly graph: Graph;
-  /** Whether the graph also runs batches (its first length is another), which was tried with two samples. */
+  /** Whether the graph also runs batches (its first length is another): shown from the graph, or tried with two samples. */
   readonly batchOpen: boolean;
 }
 

@@ -8,6 +8,7 @@ import { valuesRead } from '../../graph/sort.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Backend, TensorHandle } from '../../runtime/backend.ts';
+import { constantValues } from './constantValues.ts';
 
 export interface Profile {
   /** Concrete types and shapes of all values that nodes put out. */
@@ -137,30 +138,4 @@ function lastUses(graph: Graph): ReadonlyMap<string, number> {
     for (const name of valuesRead(node)) uses.set(name, i);
   });
   return uses;
-}
-
-const randomOperators: ReadonlySet<string> = new Set([
-  'Bernoulli',
-  'Multinomial',
-  'RandomNormal',
-  'RandomNormalLike',
-  'RandomUniform',
-  'RandomUniformLike',
-]);
-
-/** Outputs of nodes all of whose inputs are constants, and the shapes of values, which are concrete by now. */
-function constantValues(graph: Graph): ReadonlySet<string> {
-  const constants = new Set(graph.initializers.keys());
-  const computed = new Set<string>();
-  for (const node of graph.nodes) {
-    if (node.domain !== '' || randomOperators.has(node.opType)) continue;
-    const asksShape = node.opType === 'Shape' || node.opType === 'Size';
-    if (!asksShape && !valuesRead(node).every((name) => constants.has(name))) continue;
-    for (const output of node.outputs) {
-      if (output === '') continue;
-      constants.add(output);
-      computed.add(output);
-    }
-  }
-  return computed;
 }

@@ -1,4 +1,5 @@
 /** Weights that are zero and multiplied all the same: no kernel here skips them, so they count for nothing. */
+import { float32View } from '../../graph/tensor.ts';
 import type { PlanFile } from '../../protocol/plan.ts';
 
 export interface ScatteredZeros {
@@ -18,8 +19,8 @@ export function scatteredZeros(
     for (const { file, offset, bytes } of parts) {
       const content = contents[file];
       if (content === undefined) continue;
-      // Parts are aligned in their file, and a file may lie anywhere in memory.
-      const part = new Float32Array(content.slice(offset, offset + bytes).buffer);
+      const data = content.subarray(offset, offset + bytes);
+      const part = float32View({ dataType, dims: [bytes / 4], data });
       weights += part.length;
       for (const weight of part) if (weight === 0) zeros++;
     }

@@ -1,0 +1,47 @@
+/** Resize of every opset, and Upsample, which came before it: lengths from scales or given outright. */
+import { stringAttribute } from '../graph.ts';
+import { float32View, type Tensor } from '../tensor.ts';
+import { constantIntegers, type InferRule, isAbsent, outputLike } from './inferRule.ts';
+
+function floatsOf(tensor: Tensor | undefined): readonly number[] | undefined {
+  return tensor?.dataType === 'float32' ? [...float32View(tensor)] : undefined;
+}
+
+/** As onnxruntime multiplies them: in single precision, and cut off. */
+function scaled(
+  shape: readonly number[],
+  scales: readonly number[] | undefined,
+): readonly number[] | undefined {
+  if (scales?.length !== shape.length) return undefined;
+  return shape.map((length, axis) => Math.floor(Math.fround(length * (scales[axis] ?? 0))));
+}
+
+export const upsample: InferRule = (view) => {
+  const first = view.input(0);
+  if (first?.dataType !== 'float32') return undefined;
+  const attribute = view.node.attributes.get('scales');
+  const scales = attribute?.type === 'floats' ? attribute.value.map(Math.fround) : floatsOf(view.constant(1));
+  return outputLike(view, scaled(first.shape, scales));
+};
+
+export const resize: InferRule = (view) => {
+  const { node } = view;
+  const first = view.input(0);
+  if (first?.dataType !== 'float32' || node.attributes.has('axes')) return undefined;
+  if (node.attributes.has('keep_aspect_ratio_policy')) return undefined;
+  if (stringAttribute(node, 'coordinate_transformation_mode', '') === 'tf_crop_and_resize') return undefined;
+  // Until opset 10 there were two inputs.
+  if (node.inputs.length === 2) return outputLike(view, scaled(first.shape, floatsOf(view.constant(1))));
+  if (!isAbsent(view, 3)) {
+    const sizes = constantIntegers(view, 3);
+    return sizes?.length === first.shape.length ? outputLike(view, sizes) : undefined;
+  }
+  return outputLike(view, scaled(first.shape, floatsOf(view.constant(2))));
+};
+
+/** [N, C, H, W] at the points of a grid [N, H', W', 2]. */
+export const gridSample: InferRule = (view) => {
+  const [image, grid] = [view.input(0), view.input(1)?.shape];
+  if (image?.dataType !== 'float32' || image.shape.length !== 4 || grid?.length !== 4) return undefined;
+  return outputLike(view, [...image.shape.slice(0, 2), ...grid.slice(1, 3)]);
+};
