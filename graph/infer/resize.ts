@@ -1,7 +1,7 @@
 /** Resize of every opset, and Upsample, which came before it: lengths from scales or given outright. */
-import { stringAttribute } from '../graph.ts';
+import { intsAttribute, stringAttribute } from '../graph.ts';
 import { float32View, type Tensor } from '../tensor.ts';
-import { constantIntegers, type InferRule, isAbsent, outputLike } from './inferRule.ts';
+import { axesOf, constantIntegers, type InferRule, isAbsent, outputLike } from './inferRule.ts';
 
 function floatsOf(tensor: Tensor | undefined): readonly number[] | undefined {
   return tensor?.dataType === 'float32' ? [...float32View(tensor)] : undefined;
@@ -27,16 +27,20 @@ export const upsample: InferRule = (view) => {
 export const resize: InferRule = (view) => {
   const { node } = view;
   const first = view.input(0);
-  if (first?.dataType !== 'float32' || node.attributes.has('axes')) return undefined;
-  if (node.attributes.has('keep_aspect_ratio_policy')) return undefined;
+  if (first?.dataType !== 'float32' || node.attributes.has('keep_aspect_ratio_policy')) return undefined;
   if (stringAttribute(node, 'coordinate_transformation_mode', '') === 'tf_crop_and_resize') return undefined;
+  const { shape } = first;
   // Until opset 10 there were two inputs.
-  if (node.inputs.length === 2) return outputLike(view, scaled(first.shape, floatsOf(view.constant(1))));
-  if (!isAbsent(view, 3)) {
-    const sizes = constantIntegers(view, 3);
-    return sizes?.length === first.shape.length ? outputLike(view, sizes) : undefined;
-  }
-  return outputLike(view, scaled(first.shape, floatsOf(view.constant(2))));
+  if (node.inputs.length === 2) return outputLike(view, scaled(shape, floatsOf(view.constant(1))));
+  const listed = axesOf(intsAttribute(node, 'axes') ?? shape.map((_, axis) => axis), shape.length);
+  const sizes = isAbsent(view, 3) ? undefined : constantIntegers(view, 3);
+  const scales = isAbsent(view, 3) ? floatsOf(view.constant(2)) : undefined;
+  const given = sizes ?? scales;
+  if (listed === undefined || given?.length !== listed.size) return undefined;
+  const places = [...listed];
+  const each = (others: readonly number[]) =>
+    others.map((other, axis) => given[places.indexOf(axis)] ?? other);
+  return outputLike(view, sizes === undefined ? scaled(shape, each(shape.map(() => 1))) : each(shape));
 };
 
 /** [N, C, H, W] at the points of a grid [N, H', W', 2]. */

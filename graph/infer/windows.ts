@@ -17,14 +17,16 @@ function windowLengths(
   ) {
     return undefined;
   }
-  // How onnxruntime rounds up has changed with its versions.
-  if (ceilMode) return undefined;
   return lengths.map((length, i) => {
     const [stride = 1, dilation = 1] = [strides[i], dilations[i]];
     if (autoPad === 'SAME_UPPER' || autoPad === 'SAME_LOWER')
       return dilation === 1 ? Math.ceil(length / stride) : 0;
-    const padded = autoPad === 'VALID' ? 0 : (pads[i] ?? 0) + (pads[i + rank] ?? 0);
-    return Math.floor((length + padded - dilation * ((kernel[i] ?? 1) - 1) - 1) / stride) + 1;
+    const [begin, end] = autoPad === 'VALID' ? [0, 0] : [pads[i] ?? 0, pads[i + rank] ?? 0];
+    const steps = (length + begin + end - dilation * ((kernel[i] ?? 1) - 1) - 1) / stride;
+    if (!ceilMode) return Math.floor(steps) + 1;
+    // A window that would begin behind the image and its padding before it is none.
+    const rounded = Math.ceil(steps) + 1;
+    return (rounded - 1) * stride >= length + begin ? rounded - 1 : rounded;
   });
 }
 
@@ -68,8 +70,10 @@ export const convTranspose: InferRule = (view) => {
   const { autoPad, dilations, group, outputPadding, outputShape, pads, strides } = attributes;
   const stated = attributes.kernelShape ?? kernel;
   if (!allAre(view, 'float32') || channels !== inputs || stated.join() !== kernel.join()) return undefined;
-  if (outputShape !== undefined || autoPad.startsWith('SAME')) return undefined;
+  if (outputShape !== undefined && outputShape.length !== lengths.length) return undefined;
   const spatial = lengths.map((length, i) => {
+    if (outputShape !== undefined) return outputShape[i] ?? 0;
+    if (autoPad.startsWith('SAME')) return length * (strides[i] ?? 1);
     const padded = autoPad === 'VALID' ? 0 : (pads[i] ?? 0) + (pads[i + lengths.length] ?? 0);
     const window = (dilations[i] ?? 1) * ((kernel[i] ?? 1) - 1) + 1;
     return (strides[i] ?? 1) * (length - 1) + (outputPadding[i] ?? 0) + window - padded;
