@@ -15,7 +15,6 @@ const workingIrVersion = 8;
 export const liftOpset: Pass = (model) => {
   const opset = model.opsets.get('') ?? workingOpset;
   const lifted = { irVersion: Math.max(model.irVersion, workingIrVersion) };
-  if (opset === workingOpset) return { ...model, ...lifted };
   const graph = liftGraph(model.graph, opset, new Map(), namesOf(model.graph));
   return { ...model, ...lifted, opsets: new Map(model.opsets).set('', workingOpset), graph };
 };
@@ -62,7 +61,8 @@ function liftGraph(
 function liftNode(node: Node, context: LiftContext): readonly Node[] {
   const steps = liftRules.get(node.opType);
   if (steps === undefined) {
-    if (unchangedOperators.has(node.opType)) return [node];
+    // What the runtime has run at this opset is an operator of its own.
+    if (unchangedOperators.has(node.opType) || context.opset === workingOpset) return [node];
     refuse(node, context, 'there is no rule for this operator');
   }
   let nodes: readonly Node[] = [node];

@@ -18,6 +18,7 @@ import type { Pass } from './pass.ts';
 import { raiseToSeven } from './raiseToSeven.ts';
 import { removeIdentities } from './removeIdentities.ts';
 import { removeUnused } from './removeUnused.ts';
+import { resizesToProducts } from './resizesToProducts.ts';
 import { splitsToSlices } from './splitsToSlices.ts';
 import { uniqueNames } from './uniqueNames.ts';
 
@@ -46,6 +47,7 @@ const passes: readonly Pass[] = [
   // Lifting asks for shapes and constants; what it adds is measured again below.
   measureValues,
   inlineIfs,
+  resizesToProducts,
   liftOpset,
   splitsToSlices,
   removeIdentities,

@@ -33,3 +33,18 @@ export function windowAttributes(node: Node, rank: number): WindowAttributes {
     strides: each('strides', 1),
   };
 }
+
+export interface PoolAttributes extends WindowAttributes {
+  /** AveragePool: whether the padding counts. */
+  readonly countIncludePad: boolean;
+  /** LpPool: the norm. */
+  readonly p: number;
+}
+
+export function poolAttributes(node: Node, rank: number): PoolAttributes {
+  return {
+    ...windowAttributes(node, rank),
+    countIncludePad: intAttribute(node, 'count_include_pad', 0) === 1,
+    p: intAttribute(node, 'p', 2),
+  };
+}

@@ -19,24 +19,30 @@ import {
 } from './inference.ts';
 import type { LiftStep } from './liftRule.ts';
 import {
-  averagePoolUndilated,
   axesToAttribute,
   castWithoutSaturation,
   gridSampleModes,
-  lpPoolPlain,
   padWithoutAxes,
   quantizePlain,
   scatterReduction,
   splitByOutputs,
 } from './newerForms.ts';
-import { gelu, groupNormalization, mish, rmsNormalization, swish } from './newerOperators.ts';
+import {
+  gelu,
+  groupNormalization,
+  mish,
+  rmsNormalization,
+  simplifiedLayerNormalization,
+  swish,
+} from './newerOperators.ts';
+import { averagePoolDilated, lpPoolPlain, maxPoolPadded } from './pools.ts';
 import { resizeOptionalInputs, resizeToAsymmetric, resizeWithoutAxes, upsampleToResize } from './resize.ts';
 import { rowsToAxis } from './softmax.ts';
 
 /** Steps in the order in which they apply. */
 export const liftRules: ReadonlyMap<string, readonly LiftStep[]> = new Map(
   Object.entries<readonly LiftStep[]>({
-    AveragePool: [averagePoolUndilated],
+    AveragePool: [averagePoolDilated],
     BatchNormalization: [batchNormalizationInference],
     Cast: [castWithoutSaturation],
     CastLike: [castWithoutSaturation],
@@ -49,6 +55,7 @@ export const liftRules: ReadonlyMap<string, readonly LiftStep[]> = new Map(
     Hardmax: [rowsToAxis],
     LogSoftmax: [rowsToAxis],
     LpPool: [lpPoolPlain],
+    MaxPool: [maxPoolPadded],
     Mish: [mish],
     Pad: [padToInputs, padWithoutAxes],
     QuantizeLinear: [quantizePlain],
@@ -69,6 +76,7 @@ export const liftRules: ReadonlyMap<string, readonly LiftStep[]> = new Map(
     Scatter: [scatterToElements],
     ScatterElements: [scatterReduction],
     ScatterND: [scatterReduction],
+    SimplifiedLayerNormalization: [simplifiedLayerNormalization],
     Slice: [sliceToInputs],
     Softmax: [rowsToAxis],
     Split: [splitToInput, splitByOutputs],
@@ -90,7 +98,7 @@ export const unchangedOperators: ReadonlySet<string> = new Set(
   DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand EyeLike Flatten Floor GRU Gather GatherElements GatherND Gemm
   GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual HammingWindow HannWindow HardSigmoid HardSwish
   Identity If InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization LeakyRelu Less LessOrEqual Log Loop
-  LpNormalization MatMul MatMulInteger Max MaxPool MaxRoiPool MaxUnpool Mean MeanVarianceNormalization MelWeightMatrix
+  LpNormalization MatMul MatMulInteger Max MaxRoiPool MaxUnpool Mean MeanVarianceNormalization MelWeightMatrix
   Min Mod Mul Multinomial Neg NonMaxSuppression NonZero Not OneHot Optional OptionalGetElement OptionalHasElement Or
   PRelu Pow QLinearConv QLinearMatMul RNN RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range Reciprocal
   Relu Reshape ReverseSequence Round STFT Selu SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert

@@ -1,7 +1,15 @@
 /** Operators that gained inputs or attributes after opset 17, brought back to their form of opset 17. */
 import { type Attribute, intAttribute, type Node, stringAttribute, withAttributes } from '../../graph.ts';
 import { int64Tensor, readIntegers } from '../../tensor.ts';
-import { derivedNode, firstOutput, inputAt, type LiftStep, refuse, requireConstant } from './liftRule.ts';
+import {
+  derivedNode,
+  firstOutput,
+  inputAt,
+  type LiftContext,
+  type LiftStep,
+  refuse,
+  requireConstant,
+} from './liftRule.ts';
 
 const plainReductions = new Set(['ReduceMax', 'ReduceMin', 'ReduceMean', 'ReduceProd']);
 
@@ -42,12 +50,14 @@ export const splitByOutputs: LiftStep = {
 export const padWithoutAxes: LiftStep = {
   from: 18,
   lift: (node, context) => {
-    if (stringAttribute(node, 'mode', 'constant') === 'wrap')
-      refuse(node, context, 'it pads by wrapping around');
-    if (inputAt(node, 3) === undefined) return [node];
+    const wraps = stringAttribute(node, 'mode', 'constant') === 'wrap';
+    if (inputAt(node, 3) === undefined && !wraps) return [node];
     const shape =
       context.shape(node.inputs[0] ?? '') ?? refuse(node, context, 'the rank of its input is unknown');
-    const axes = readIntegers(requireConstant(node, 3, context, 'axes'));
+    const axes =
+      inputAt(node, 3) === undefined
+        ? shape.map((_, axis) => axis)
+        : readIntegers(requireConstant(node, 3, context, 'axes'));
     const pads = readIntegers(requireConstant(node, 1, context, 'pads'));
     const all = new Array<number>(2 * shape.length).fill(0);
     axes.forEach((axis, i) => {
@@ -55,11 +65,42 @@ export const padWithoutAxes: LiftStep = {
       all[at] = pads[i] ?? 0;
       all[at + shape.length] = pads[i + axes.length] ?? 0;
     });
+    if (wraps) return wrapped(node, context, shape, all);
     const inputs = [node.inputs[0] ?? '', context.addConstant(int64Tensor(all), `${node.name}/pads`)];
     const value = inputAt(node, 2);
     return [{ ...node, inputs: value === undefined ? inputs : [...inputs, value] }];
   },
 };
+
+/** Padding that goes round what negative pads leave: one Gather for each axis that is longer or shorter after it. */
+function wrapped(
+  node: Node,
+  context: LiftContext,
+  shape: readonly number[],
+  pads: readonly number[],
+): readonly Node[] {
+  const padded = shape.flatMap((length, axis) => {
+    const [begin = 0, end = 0] = [pads[axis], pads[axis + shape.length]];
+    const [first, left] = [Math.max(0, -begin), length + Math.min(0, begin) + Math.min(0, end)];
+    const around = (index: number) => first + (((index % left) + left) % left);
+    const indices = Array.from({ length: left + Math.max(0, begin) + Math.max(0, end) }, (_, i) =>
+      around(i - Math.max(0, begin)),
+    );
+    return begin === 0 && end === 0 ? [] : [{ axis, indices }];
+  });
+  if (padded.length === 0) return [derivedNode(node, 'Identity', node.inputs.slice(0, 1), firstOutput(node))];
+  let [value = ''] = node.inputs;
+  return padded.map(({ axis, indices }, i) => {
+    const last = i === padded.length - 1;
+    const output = last ? firstOutput(node) : context.freshName(`${node.name}/axis${axis}`);
+    const constant = context.addConstant(int64Tensor(indices), `${node.name}/indices${axis}`);
+    const gather = derivedNode(node, 'Gather', [value, constant], output, {
+      axis: { type: 'int', value: axis },
+    });
+    value = output;
+    return { ...gather, name: last ? node.name : `${node.name}/axis${axis}` };
+  });
+}
 
 const sampleModes: Readonly<Record<string, string>> = { linear: 'bilinear', cubic: 'bicubic' };
 
@@ -96,11 +137,7 @@ function dropAttributes(
 }
 
 const isZero = (attribute: Attribute) => attribute.type === 'int' && attribute.value === 0;
-const allOnes = (attribute: Attribute) =>
-  attribute.type === 'ints' && attribute.value.every((value) => value === 1);
 
-export const averagePoolUndilated = dropAttributes(19, { dilations: allOnes });
-export const lpPoolPlain = dropAttributes(18, { dilations: allOnes, ceil_mode: isZero });
 /** Saturation concerns 8-bit floats only, which no model that loads has. */
 export const castWithoutSaturation = dropAttributes(19, { saturate: () => true, round_mode: () => true });
 export const quantizePlain = dropAttributes(19, {

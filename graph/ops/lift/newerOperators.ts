@@ -1,37 +1,11 @@
 /** Operators that came after opset 17 and that older operators can spell out. */
 import { type Attribute, floatAttribute, intAttribute, type Node, stringAttribute } from '../../graph.ts';
-import { float32Tensor, int64Tensor } from '../../tensor.ts';
-import { derivedNode, firstOutput, type LiftContext, type LiftStep, refuse } from './liftRule.ts';
+import { float32Tensor } from '../../tensor.ts';
+import { expansion } from './expansion.ts';
+import { type LiftContext, type LiftStep, refuse } from './liftRule.ts';
 
 const float = (value: number): Attribute => ({ type: 'float', value });
 const ints = (value: readonly number[]): Attribute => ({ type: 'ints', value });
-
-/** Collects the nodes of one expansion; the last one must name the origin's output. */
-function expansion(origin: Node, context: LiftContext) {
-  const nodes: Node[] = [];
-  const [input = ''] = origin.inputs;
-  if ((context.dataType(input) ?? 'float32') !== 'float32')
-    refuse(origin, context, 'its input is not float32');
-  let counter = 0;
-  const add = (
-    opType: string,
-    inputs: readonly string[],
-    attributes: Readonly<Record<string, Attribute>> = {},
-  ): string => {
-    const output = context.freshName(`${origin.name}/${opType}`);
-    const node = derivedNode(origin, opType, inputs, output, attributes);
-    nodes.push({ ...node, name: `${node.name}_${counter++}` });
-    return output;
-  };
-  const scalar = (value: number, hint: string): string =>
-    context.addConstant(float32Tensor([], [value]), `${origin.name}/${hint}`);
-  const finish = (): readonly Node[] => {
-    const last = nodes.pop();
-    if (last !== undefined) nodes.push({ ...last, name: origin.name, outputs: [firstOutput(origin)] });
-    return nodes;
-  };
-  return { input, add, scalar, finish };
-}
 
 export const mish: LiftStep = {
   from: 18,
@@ -70,21 +44,33 @@ export const swish: LiftStep = {
   },
 };
 
-/** x / sqrt(mean(x^2) + epsilon) * scale over the axes from `axis` on. */
-export const rmsNormalization: LiftStep = {
-  from: 23,
+/**
+ * x / sqrt(mean(x^2) + epsilon) * scale over the axes from `axis` on. onnxruntime puts the parts together again where they
+ * come in this form.
+ */
+function rootMeanSquare(node: Node, context: LiftContext): readonly Node[] {
+  const { input, add, scalar, finish } = expansion(node, context);
+  const shape = context.shape(input) ?? refuse(node, context, 'the rank of its input is unknown');
+  const axis = intAttribute(node, 'axis', -1);
+  const first = axis < 0 ? axis + shape.length : axis;
+  const axes = shape.map((_, i) => i).filter((i) => i >= first);
+  const mean = add('ReduceMean', [add('Pow', [input, scalar(2, 'two')])], { axes: ints(axes) });
+  const deviation = add('Sqrt', [
+    add('Add', [mean, scalar(floatAttribute(node, 'epsilon', 1e-5), 'epsilon')]),
+  ]);
+  add('Mul', [add('Div', [input, deviation]), node.inputs[1] ?? '']);
+  return finish();
+}
+
+export const rmsNormalization: LiftStep = { from: 23, lift: rootMeanSquare };
+
+/** What onnxruntime called it before it was an operator of ONNX: files that it has optimised hold it, whatever their opset. */
+export const simplifiedLayerNormalization: LiftStep = {
+  from: 1,
   lift: (node, context) => {
-    const { input, add, scalar, finish } = expansion(node, context);
-    const shape = context.shape(input) ?? refuse(node, context, 'the rank of its input is unknown');
-    const axis = intAttribute(node, 'axis', -1);
-    const first = axis < 0 ? axis + shape.length : axis;
-    const axes = shape.map((_, i) => i).filter((i) => i >= first);
-    const mean = add('ReduceMean', [add('Mul', [input, input])], { axes: ints(axes) });
-    const deviation = add('Sqrt', [
-      add('Add', [mean, scalar(floatAttribute(node, 'epsilon', 1e-5), 'epsilon')]),
-    ]);
-    add('Mul', [add('Div', [input, deviation]), node.inputs[1] ?? '']);
-    return finish();
+    const further = node.outputs.slice(1).some((output) => output !== '' && context.isUsed(output));
+    if (further) refuse(node, context, 'its inverse deviations are used');
+    return rootMeanSquare(node, context);
   },
 };
 
@@ -92,18 +78,13 @@ export const rmsNormalization: LiftStep = {
 export const groupNormalization: LiftStep = {
   from: 18,
   lift: (node, context) => {
-    const { input, add, finish } = expansion(node, context);
+    const { input, add, constant, list, finish } = expansion(node, context);
     const shape = context.shape(input) ?? refuse(node, context, 'the shape of its input is unknown');
     const groups = intAttribute(node, 'num_groups', 1);
     const channels = shape[1] ?? 1;
-    const constant = (list: readonly number[], hint: string) =>
-      context.addConstant(int64Tensor(list), `${node.name}/${hint}`);
     const perGroup = (value: number, hint: string) =>
-      context.addConstant(
-        float32Tensor([groups], new Array<number>(groups).fill(value)),
-        `${node.name}/${hint}`,
-      );
-    const grouped = add('Reshape', [input, constant([0, groups, -1], 'groups')]);
+      constant(float32Tensor([groups], new Array<number>(groups).fill(value)), hint);
+    const grouped = add('Reshape', [input, list([0, groups, -1], 'groups')]);
     const epsilon = float(floatAttribute(node, 'epsilon', 1e-5));
     const normal = add('InstanceNormalization', [grouped, perGroup(1, 'ones'), perGroup(0, 'zeros')], {
       epsilon,
@@ -111,13 +92,13 @@ export const groupNormalization: LiftStep = {
     // Scale and bias of each group are repeated for its channels, then stand along axis 1.
     const target = [1, channels, ...shape.slice(2).map(() => 1)];
     const along = (name: string): string => {
-      if (context.opset >= 21) return add('Reshape', [name, constant(target, 'channels')]);
-      const column = add('Reshape', [name, constant([groups, 1], 'column')]);
-      const repeated = add('Tile', [column, constant([1, channels / groups], 'repeats')]);
-      return add('Reshape', [repeated, constant(target, 'channels')]);
+      if (context.opset >= 21) return add('Reshape', [name, list(target, 'channels')]);
+      const column = add('Reshape', [name, list([groups, 1], 'column')]);
+      const repeated = add('Tile', [column, list([1, channels / groups], 'repeats')]);
+      return add('Reshape', [repeated, list(target, 'channels')]);
     };
     const [, scale = '', bias = ''] = node.inputs;
-    const restored = add('Reshape', [normal, constant([0, ...shape.slice(1)], 'shape')]);
+    const restored = add('Reshape', [normal, list([0, ...shape.slice(1)], 'shape')]);
     add('Add', [add('Mul', [restored, along(scale)]), along(bias)]);
     return finish();
   },

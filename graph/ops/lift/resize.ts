@@ -10,8 +10,15 @@ import {
   stringAttribute,
   withAttributes,
 } from '../../graph.ts';
-import { float32Tensor, float32View, int64Tensor, readIntegers } from '../../tensor.ts';
-import { inputAt, type LiftContext, type LiftStep, refuse, requireConstant } from './liftRule.ts';
+import { float32Tensor, float32View, int64Tensor } from '../../tensor.ts';
+import {
+  firstOutput,
+  inputAt,
+  type LiftContext,
+  type LiftStep,
+  refuse,
+  requireConstant,
+} from './liftRule.ts';
 
 const asText = (value: string): Attribute => ({ type: 'string', value });
 
@@ -66,11 +73,23 @@ export const resizeOptionalInputs: LiftStep = {
   },
 };
 
+/**
+ * Whether lengths are the sizes that the node gives, or an aspect ratio is kept and all resized lengths are what its one factor
+ * gives, not rounded: then the factor follows from the lengths.
+ */
+function fillsItsSizes(node: Node, context: LiftContext): boolean {
+  const policy = stringAttribute(node, 'keep_aspect_ratio_policy', 'stretch');
+  if (policy === 'stretch' || inputAt(node, 3) === undefined) return true;
+  const [input, output] = [context.shape(node.inputs[0] ?? ''), context.shape(firstOutput(node))];
+  const axes = intsAttribute(node, 'axes') ?? (input ?? []).map((_, axis) => axis);
+  const factors = axes.map((axis) => (output?.at(axis) ?? Number.NaN) / (input?.at(axis) ?? 1));
+  return factors.every((factor) => factor === factors[0]);
+}
+
 export const resizeWithoutAxes: LiftStep = {
   from: 18,
   lift: (node, context) => {
-    const policy = stringAttribute(node, 'keep_aspect_ratio_policy', 'stretch');
-    if (policy !== 'stretch') refuse(node, context, `its aspect ratio policy is ${policy}`);
+    if (!fillsItsSizes(node, context)) refuse(node, context, 'its aspect ratio gives no whole lengths');
     if (intAttribute(node, 'antialias', 0) !== 0) refuse(node, context, 'it is antialiased');
     if (stringAttribute(node, 'coordinate_transformation_mode', '') === 'half_pixel_symmetric') {
       refuse(node, context, 'its coordinate mode is half_pixel_symmetric');
@@ -79,10 +98,12 @@ export const resizeWithoutAxes: LiftStep = {
       ...node,
       attributes: withAttributes(node, { axes: null, antialias: null, keep_aspect_ratio_policy: null }),
     };
-    const axes = intsAttribute(node, 'axes');
-    if (axes === undefined) return [plain];
+    const listed = intsAttribute(node, 'axes');
+    const stretches = stringAttribute(node, 'keep_aspect_ratio_policy', 'stretch') === 'stretch';
+    if (listed === undefined && stretches) return [plain];
     const shape =
       context.shape(node.inputs[0] ?? '') ?? refuse(node, context, 'the rank of its input is unknown');
+    const axes = listed ?? shape.map((_, axis) => axis);
     if (inputAt(node, 1) !== undefined) refuse(node, context, 'it names axes and a region of interest');
     const along = (axis: number) =>
       axes.findIndex((other) => (other < 0 ? other + shape.length : other) === axis);
@@ -92,8 +113,8 @@ export const resizeWithoutAxes: LiftStep = {
       const all = shape.map((_, axis) => scales[along(axis)] ?? 1);
       inputs[2] = context.addConstant(float32Tensor([all.length], all), `${node.name}/scales`);
     } else {
-      const sizes = readIntegers(requireConstant(node, 3, context, 'sizes'));
-      const all = shape.map((length, axis) => sizes[along(axis)] ?? length);
+      requireConstant(node, 3, context, 'sizes');
+      const all = context.shape(firstOutput(node)) ?? refuse(node, context, 'its shape is unknown');
       inputs[3] = context.addConstant(int64Tensor(all), `${node.name}/sizes`);
     }
     return [{ ...plain, inputs }];
