@@ -12,7 +12,7 @@ interface CompileFile {
     readonly fileBytes: number;
     readonly medianMs: number;
     readonly mostPeakBytes: number | null;
-    readonly engineBytes: number | null;
+    readonly fixedBytes: number | null;
     readonly runs: readonly { readonly ms: number }[];
   }[];
 }
@@ -31,7 +31,7 @@ export function compileSection(): readonly string[] {
   const file = readResult<CompileFile>('compile.json');
   if (file === undefined) return [];
   const rows = file.results.map(
-    ({ title, place, fileBytes, medianMs, mostPeakBytes, engineBytes, runs }): Row => {
+    ({ title, place, fileBytes, medianMs, mostPeakBytes, fixedBytes, runs }): Row => {
       const times = runs.map(({ ms }) => ms);
       const spread = `${seconds(Math.min(...times))} to ${seconds(Math.max(...times))}; n = ${runs.length}`;
       const ratio = mostPeakBytes === null ? '' : (mostPeakBytes / fileBytes).toFixed(1);
@@ -41,16 +41,16 @@ export function compileSection(): readonly string[] {
         `${seconds(medianMs)} (${spread})`,
         megabytes(fileBytes),
         megabytes(mostPeakBytes),
-        megabytes(engineBytes),
+        megabytes(fixedBytes),
         ratio,
       ];
     },
   );
   return [
-    `**Compiling.** For ${file.numShards} shards by ${file.axis}, one thread (\`npm run bench:compile\`). Memory is the most that the process takes beyond what it had before; "engine" is what a model of a quarter megabyte takes, which is part of it. ${origins([file])}.`,
+    `**Compiling.** For ${file.numShards} shards by ${file.axis}, one thread (\`npm run bench:compile\`). Memory is the most that the process takes beyond what it had before; "fixed" is what a model of a quarter megabyte takes, which is part of it. A model whose shapes do not follow from its graph is run, in a page with 0.1 GB more for the engine. ${origins([file])}.`,
     '',
     markdownTable(
-      ['model', 'where', 's: median (range)', 'file, MB', 'memory, MB', 'of it engine', 'memory / file'],
+      ['model', 'where', 's: median (range)', 'file, MB', 'memory, MB', 'of it fixed', 'memory / file'],
       rows,
     ),
     '',
