@@ -67,26 +67,6 @@ export interface Model {
   readonly graph: Graph;
 }
 
-export function intAttribute(node: Node, name: string, fallback: number): number {
-  const attribute = node.attributes.get(name);
-  return attribute?.type === 'int' ? attribute.value : fallback;
-}
-
-export function floatAttribute(node: Node, name: string, fallback: number): number {
-  const attribute = node.attributes.get(name);
-  return attribute?.type === 'float' ? attribute.value : fallback;
-}
-
-export function stringAttribute(node: Node, name: string, fallback: string): string {
-  const attribute = node.attributes.get(name);
-  return attribute?.type === 'string' ? attribute.value : fallback;
-}
-
-export function intsAttribute(node: Node, name: string): readonly number[] | undefined {
-  const attribute = node.attributes.get(name);
-  return attribute?.type === 'ints' ? attribute.value : undefined;
-}
-
 /** The node with some attributes replaced; null removes one. */
 export function withAttributes(
   node: Node,

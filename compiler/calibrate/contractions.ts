@@ -2,7 +2,9 @@
  * The contractions of a graph whose weights a sparse division may thin: Conv with one group, Gemm and MatMul with a
  * constant second operand. Each is seen as a matrix: one row per output channel, `taps` columns per input channel.
  */
-import { floatAttribute, type Graph, intAttribute, type Node } from '../../graph/graph.ts';
+import { gemmAttributes } from '../../graph/attributes/products.ts';
+import { convAttributes } from '../../graph/attributes/windows.ts';
+import type { Graph, Node } from '../../graph/graph.ts';
 import { shapedValues, viewNode } from '../../graph/nodeView.ts';
 import type { NodeView } from '../../graph/ops/rule.ts';
 import { elementCount, float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
@@ -43,7 +45,7 @@ function contractionOf(graph: Graph, view: NodeView): Contraction | undefined {
   const shape = view.inputShape(0);
   const common = { node, view, input, weight, output: node.outputs[0] ?? '' };
   if (node.opType === 'Conv') {
-    if (intAttribute(node, 'group', 1) !== 1) return undefined;
+    if (convAttributes(node, 0).group !== 1) return undefined;
     const [outputChannels = 0, inputChannels = 0, ...kernel] = tensor.dims;
     return {
       ...common,
@@ -60,11 +62,9 @@ function contractionOf(graph: Graph, view: NodeView): Contraction | undefined {
   const [rows = 0, columns = 0] = tensor.dims;
   const matrix = { ...common, inputAxis: shape.length - 1, outputAxis: view.outputShape.length - 1, taps: 1 };
   if (node.opType === 'Gemm') {
-    const plain =
-      intAttribute(node, 'transA', 0) === 0 &&
-      floatAttribute(node, 'alpha', 1) === 1 &&
-      floatAttribute(node, 'beta', 1) === 1;
-    const transposed = intAttribute(node, 'transB', 0) === 0;
+    const { alpha, beta, transA, transB } = gemmAttributes(node);
+    const plain = !transA && alpha === 1 && beta === 1;
+    const transposed = !transB;
     const [inputChannels, outputChannels] = transposed ? [rows, columns] : [columns, rows];
     const oneEach = bias === '' || elementCount(graph.initializers.get(bias)?.dims ?? []) === outputChannels;
     if (!plain || !oneEach) return undefined;

@@ -2,7 +2,25 @@
  * Shows from the graph alone that its first axis is a batch, because every operator treats each index of it apart, or
  * that it cannot be one, because some operator fits one sample only. What it cannot show has to be tried (batchOpen.ts).
  */
-import { type Graph, intAttribute, intsAttribute } from '../../graph/graph.ts';
+import { quantizeLinearAttributes } from '../../graph/attributes/elementwise.ts';
+import {
+  concatAttributes,
+  flattenAttributes,
+  gatherAttributes,
+  reshapeAttributes,
+  transposeAttributes,
+} from '../../graph/attributes/moves.ts';
+import {
+  layerNormalizationAttributes,
+  lpNormalizationAttributes,
+} from '../../graph/attributes/normalisations.ts';
+import { gemmAttributes } from '../../graph/attributes/products.ts';
+import {
+  argReduceAttributes,
+  reduceAttributes,
+  softmaxAttributes,
+} from '../../graph/attributes/reductions.ts';
+import type { Graph, Node } from '../../graph/graph.ts';
 import { shapedValues, viewNode } from '../../graph/nodeView.ts';
 import { elementwise } from '../../graph/ops/elementwise.ts';
 import { type NodeView, positiveAxis } from '../../graph/ops/rule.ts';
@@ -23,9 +41,9 @@ const onlyFirst: Check = ({ view, carries }) => view.node.inputs.every((_, i) =>
 
 /** The attribute `axis` names another axis than the first. */
 const otherAxis =
-  (fallback: number): Check =>
+  (attributes: (node: Node) => { readonly axis: number }): Check =>
   ({ view, rank }) =>
-    positiveAxis(intAttribute(view.node, 'axis', fallback), rank) > 0;
+    positiveAxis(attributes(view.node).axis, rank) > 0;
 
 function integers(view: NodeView, input: number): readonly number[] | undefined {
   const tensor = (view.node.inputs[input] ?? '') === '' ? undefined : view.constant(input);
@@ -35,7 +53,7 @@ function integers(view: NodeView, input: number): readonly number[] | undefined 
 /** Axes listed by an attribute or by a constant input are others than the first; all of them where none are listed. */
 function otherAxes(view: NodeView, input: number): boolean {
   const rank = view.inputShape(0).length;
-  const axes = intsAttribute(view.node, 'axes') ?? integers(view, input);
+  const axes = reduceAttributes(view.node).axes ?? integers(view, input);
   return axes !== undefined && axes.length > 0 && axes.every((axis) => positiveAxis(axis, rank) > 0);
 }
 
@@ -49,9 +67,9 @@ const broadcasts: Check = ({ view, carries }) =>
 
 const reduces: Check = (node) => onlyFirst(node) && otherAxes(node.view, 1);
 const along =
-  (fallback: number): Check =>
+  (attributes: Parameters<typeof otherAxis>[0]): Check =>
   (node) =>
-    onlyFirst(node) && otherAxis(fallback)(node);
+    onlyFirst(node) && otherAxis(attributes)(node);
 
 const matMul: Check = ({ view, carries }) => {
   const [a, b] = [view.inputShape(0).length, view.inputShape(1).length];
@@ -69,20 +87,22 @@ const checks: Readonly<Record<string, Check>> = {
     ['ReduceMean', 'ReduceSum', 'ReduceMax', 'ReduceMin', 'ReduceProd', 'ReduceL1', 'ReduceL2', 'ReduceLogSum',
       'ReduceLogSumExp', 'ReduceSumSquare', 'Squeeze', 'Unsqueeze'].map((name) => [name, reduces]),
   ),
-  ...Object.fromEntries(['Softmax', 'LogSoftmax', 'Hardmax', 'LayerNormalization', 'LpNormalization'].map((name) => [name, along(-1)])),
-  DequantizeLinear: along(1),
-  QuantizeLinear: along(1),
-  ArgMax: along(0),
-  ArgMin: along(0),
-  Flatten: (node) => onlyFirst(node) && intAttribute(node.view.node, 'axis', 1) === 1,
-  Concat: (node) => otherAxis(0)(node) && node.view.node.inputs.every((_, i) => node.carries(i)),
+  ...Object.fromEntries(['Softmax', 'LogSoftmax', 'Hardmax'].map((name) => [name, along(softmaxAttributes)])),
+  LayerNormalization: along(layerNormalizationAttributes),
+  LpNormalization: along(lpNormalizationAttributes),
+  DequantizeLinear: along(quantizeLinearAttributes),
+  QuantizeLinear: along(quantizeLinearAttributes),
+  ArgMax: along(argReduceAttributes),
+  ArgMin: along(argReduceAttributes),
+  Flatten: (node) => onlyFirst(node) && flattenAttributes(node.view.node).axis === 1,
+  Concat: (node) => otherAxis(concatAttributes)(node) && node.view.node.inputs.every((_, i) => node.carries(i)),
   Gemm: ({ view, carries }) =>
-    carries(0) && !carries(1) && !carries(2) && intAttribute(view.node, 'transA', 0) === 0 &&
+    carries(0) && !carries(1) && !carries(2) && !gemmAttributes(view.node).transA &&
     (view.inputShape(2).length < 2 || view.inputShape(2)[0] === 1),
   MatMul: matMul,
-  Transpose: ({ view }) => intsAttribute(view.node, 'perm')?.[0] === 0,
+  Transpose: ({ view, rank }) => transposeAttributes(view.node, rank).perm[0] === 0,
   // 0 copies the length of the input's same axis.
-  Reshape: (node) => onlyFirst(node) && integers(node.view, 1)?.[0] === 0 && intAttribute(node.view.node, 'allowzero', 0) === 0,
+  Reshape: (node) => onlyFirst(node) && integers(node.view, 1)?.[0] === 0 && !reshapeAttributes(node.view.node).allowzero,
   Slice: (node) => onlyFirst(node) && (integers(node.view, 3) ?? [0]).every((axis) => positiveAxis(axis, node.rank) > 0),
   Pad: ({ view, rank, carries }) => {
     const pads = integers(view, 1);
@@ -92,8 +112,7 @@ const checks: Readonly<Record<string, Check>> = {
     const scales = (view.node.inputs[2] ?? '') === '' ? undefined : view.constant(2);
     return carries(0) && scales !== undefined && elementCount(scales.dims) > 0 && float32View(scales)[0] === 1;
   },
-  Gather: (node) => onlyFirst(node) && intAttribute(node.view.node, 'axis', 0) !== 0 &&
-    positiveAxis(intAttribute(node.view.node, 'axis', 0), node.view.inputShape(0).length) > 0,
+  Gather: along(gatherAttributes),
   Tile: (node) => onlyFirst(node) && integers(node.view, 1)?.[0] === 1,
 }; // biome-ignore format: a table
 
@@ -105,7 +124,8 @@ const refusals: Readonly<Record<string, Check>> = {
   // No -1 and no 0: as many elements as one sample has, and no more.
   Reshape: (node) => node.carries(0) && (integers(node.view, 1)?.every((length) => length > 0) ?? false),
   Concat: (node) =>
-    otherAxis(0)(node) && node.view.node.inputs.some((_, i) => node.view.isConstant(i) && !node.carries(i)),
+    otherAxis(concatAttributes)(node) &&
+    node.view.node.inputs.some((_, i) => node.view.isConstant(i) && !node.carries(i)),
 };
 
 /**

@@ -1,6 +1,7 @@
 /** Turns Constant nodes into initializers, whichever of their attributes holds the value. */
-import type { Attribute, Node } from '../../graph/graph.ts';
-import { float32Tensor, int64Tensor, type Tensor } from '../../graph/tensor.ts';
+import { constantAttributes } from '../../graph/attributes/values.ts';
+import type { Node } from '../../graph/graph.ts';
+import type { Tensor } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Pass } from './pass.ts';
 
@@ -18,40 +19,7 @@ export const constantNodesToInitializers: Pass = (model) => {
 };
 
 function constantOf(node: Node): Tensor {
-  for (const [name, attribute] of node.attributes) {
-    const tensor = name.startsWith('value') ? tensorOf(attribute) : undefined;
-    if (tensor !== undefined) return tensor;
-  }
+  const { value } = constantAttributes(node);
+  if (value !== undefined) return value;
   throw new StarlingError('MODEL_UNSUPPORTED', `Node "${node.name}" (Constant) has no value.`);
-}
-
-function tensorOf(attribute: Attribute): Tensor | undefined {
-  switch (attribute.type) {
-    case 'tensor':
-      return attribute.value;
-    case 'float':
-      return float32Tensor([], [attribute.value]);
-    case 'floats':
-      return float32Tensor([attribute.value.length], attribute.value);
-    case 'int':
-      return int64Tensor([attribute.value], []);
-    case 'ints':
-      return int64Tensor(attribute.value);
-    case 'string':
-      return stringTensor([attribute.value], []);
-    case 'strings':
-      return stringTensor(attribute.value, [attribute.value.length]);
-    default:
-      return undefined;
-  }
-}
-
-function stringTensor(strings: readonly string[], dims: readonly number[]): Tensor {
-  const encoder = new TextEncoder();
-  return {
-    dataType: 'string',
-    dims,
-    data: new Uint8Array(0),
-    strings: strings.map((text) => encoder.encode(text)),
-  };
 }

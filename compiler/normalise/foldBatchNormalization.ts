@@ -2,7 +2,8 @@
  * Folds batch normalisation into the convolution before it where nothing else reads that convolution, and
  * writes it as one multiplication and one addition per channel elsewhere.
  */
-import { floatAttribute, type Graph, type Node } from '../../graph/graph.ts';
+import { batchNormalizationAttributes } from '../../graph/attributes/normalisations.ts';
+import type { Graph, Node } from '../../graph/graph.ts';
 import { valuesRead } from '../../graph/sort.ts';
 import { float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
 import type { Pass } from './pass.ts';
@@ -57,7 +58,8 @@ function folded(graph: Graph): Graph {
 function channelMap(node: Node, initializers: ReadonlyMap<string, Tensor>): ChannelMap | undefined {
   if (node.opType !== 'BatchNormalization' || node.domain !== '' || node.outputs.length !== 1)
     return undefined;
-  if (node.attributes.get('training_mode')?.value === 1) return undefined;
+  const { epsilon, trainingMode } = batchNormalizationAttributes(node);
+  if (trainingMode) return undefined;
   const tensors = node.inputs.slice(1).map((name) => initializers.get(name));
   if (tensors.some((tensor) => tensor?.dataType !== 'float32')) return undefined;
   const [gamma, beta, mean, variance] = tensors.flatMap((tensor) =>
@@ -65,7 +67,6 @@ function channelMap(node: Node, initializers: ReadonlyMap<string, Tensor>): Chan
   );
   if (gamma === undefined || beta === undefined || mean === undefined || variance === undefined)
     return undefined;
-  const epsilon = floatAttribute(node, 'epsilon', 1e-5);
   // In double precision, so that folding rounds once.
   const scale = Float64Array.from(gamma, (value, i) => value / Math.sqrt((variance[i] ?? 0) + epsilon));
   const shift = Float64Array.from(beta, (value, i) => value - (mean[i] ?? 0) * (scale[i] ?? 0));

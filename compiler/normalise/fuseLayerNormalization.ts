@@ -3,7 +3,8 @@
  * of parameters) as the one operator it is: its moments then are exchanged in one round, and one kernel computes it.
  * Pattern, check, rewrite; a graph that computes something else, or uses a value in between, stays as it is.
  */
-import { type Graph, intAttribute, intsAttribute, type Node } from '../../graph/graph.ts';
+import { reduceAttributes } from '../../graph/attributes/reductions.ts';
+import type { Graph, Node } from '../../graph/graph.ts';
 import { GraphLinks } from '../../graph/graphLinks.ts';
 import { positiveAxis } from '../../graph/ops/rule.ts';
 import { elementCount, float32Tensor } from '../../graph/tensor.ts';
@@ -23,12 +24,11 @@ interface Match {
 
 /** The first axis of a mean that is taken over all axes from there on, and keeps them. */
 function meanAxis(node: Node, rank: number): number | undefined {
-  const axes = (intsAttribute(node, 'axes') ?? [])
-    .map((axis) => positiveAxis(axis, rank))
-    .sort((a, b) => a - b);
+  const { axes: listed = [], keepdims } = reduceAttributes(node);
+  const axes = listed.map((axis) => positiveAxis(axis, rank)).sort((a, b) => a - b);
   const first = axes[0] ?? rank;
   const suffix = axes.length === rank - first && axes.every((axis, i) => axis === first + i);
-  return suffix && first > 0 && intAttribute(node, 'keepdims', 1) === 1 ? first : undefined;
+  return suffix && first > 0 && keepdims ? first : undefined;
 }
 
 /** The other input of a node that adds or multiplies with something constant. */

@@ -1,4 +1,5 @@
 /** An If whose condition is known becomes the nodes of the branch that is taken. Others stay, and are run whole. */
+import { ifAttributes } from '../../graph/attributes/values.ts';
 import type { Graph, Model, Node } from '../../graph/graph.ts';
 import { renameReads } from '../../graph/rename.ts';
 import { readIntegers, type Tensor } from '../../graph/tensor.ts';
@@ -30,9 +31,8 @@ function withoutKnownIfs(model: Model): Model {
 function takenBranch({ initializers }: Graph, node: Node): Graph | undefined {
   const condition = initializers.get(node.inputs[0] ?? '');
   if (node.opType !== 'If' || node.domain !== '' || condition === undefined) return undefined;
-  const name = readIntegers(condition)[0] === 0 ? 'else_branch' : 'then_branch';
-  const attribute = node.attributes.get(name);
-  return attribute?.type === 'graph' ? attribute.value : undefined;
+  const { thenBranch, elseBranch } = ifAttributes(node);
+  return readIntegers(condition)[0] === 0 ? elseBranch : thenBranch;
 }
 
 /** Names of the branch get the node's before them: those of two branches may be the same. */

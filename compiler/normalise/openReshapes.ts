@@ -2,7 +2,8 @@
  * Lets reshapes keep whatever first length comes in where they keep it now: folding made shapes constant, and a
  * constant batch of 1 would close a batch axis that the file left open.
  */
-import { type Graph, intAttribute, type Node } from '../../graph/graph.ts';
+import { reshapeAttributes } from '../../graph/attributes/moves.ts';
+import type { Graph, Node } from '../../graph/graph.ts';
 import { int64Tensor, readIntegers, type Tensor } from '../../graph/tensor.ts';
 import type { Pass } from './pass.ts';
 
@@ -26,8 +27,7 @@ function opened(graph: Graph): Graph {
 }
 
 function keepsBatch(node: Node, target: Tensor, first: unknown, batch: unknown): boolean {
-  if (node.opType !== 'Reshape' || node.domain !== '' || intAttribute(node, 'allowzero', 0) !== 0)
-    return false;
+  if (node.opType !== 'Reshape' || node.domain !== '' || reshapeAttributes(node).allowzero) return false;
   return (
     target.dims[0] !== 0 && typeof batch === 'number' && first === batch && readIntegers(target)[0] === batch
   );

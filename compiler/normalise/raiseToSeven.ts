@@ -2,7 +2,8 @@
  * Opset 6 as opset 7, the oldest that onnxruntime runs and so measures: broadcasting by attributes becomes NumPy's,
  * and flags of training go. Everything later is liftOpset's.
  */
-import { type Attribute, type Graph, intAttribute, type Node, withAttributes } from '../../graph/graph.ts';
+import { broadcastAttributes } from '../../graph/attributes/elementwise.ts';
+import { type Attribute, type Graph, type Node, withAttributes } from '../../graph/graph.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Pass } from './pass.ts';
@@ -95,8 +96,9 @@ export const raiseToSeven: Pass = (model) => {
     const slope = node.opType === 'PRelu' && ranks.get(node.inputs[1] ?? '') === 1;
     if (!broadcasting.has(node.opType) && !slope) return [plain];
     const attributes = withAttributes(node, { axis: null, broadcast: null });
-    if (!slope && !node.attributes.has('axis')) return [{ ...node, attributes }];
-    const [operand, before] = alignedOperand(node, slope ? 1 : intAttribute(node, 'axis', 0), rank);
+    const axis = slope ? 1 : broadcastAttributes(node).axis;
+    if (axis === undefined) return [{ ...node, attributes }];
+    const [operand, before] = alignedOperand(node, axis, rank);
     return [...before, { ...node, attributes, inputs: [node.inputs[0] ?? '', operand] }];
   };
 

@@ -2,7 +2,8 @@
  * Resize in forms that opset 17 lacks (antialiased; symmetric half pixels) as products with its interpolation matrices, one for
  * each axis that changes. The matrix is what the runtime makes of the identity: no arithmetic of Resize is repeated here.
  */
-import { type Graph, intAttribute, type Node, stringAttribute, withAttributes } from '../../graph/graph.ts';
+import { resizeAttributes } from '../../graph/attributes/resize.ts';
+import { type Graph, type Node, withAttributes } from '../../graph/graph.ts';
 import { float32Tensor, float32View, int64Tensor, readIntegers, type Tensor } from '../../graph/tensor.ts';
 import { measureWhatIsNew } from './measureValues.ts';
 import type { Pass } from './pass.ts';
@@ -17,9 +18,8 @@ export const resizesToProducts: Pass = async (model, context) => {
 };
 
 function isNewForm(node: Node): boolean {
-  const mode = stringAttribute(node, 'coordinate_transformation_mode', 'half_pixel');
-  const stretches = stringAttribute(node, 'keep_aspect_ratio_policy', 'stretch') === 'stretch';
-  return stretches && (intAttribute(node, 'antialias', 0) === 1 || mode === 'half_pixel_symmetric');
+  const { antialias, coordinateTransformationMode: mode, keepAspectRatioPolicy } = resizeAttributes(node);
+  return keepAspectRatioPolicy === 'stretch' && (antialias || mode === 'half_pixel_symmetric');
 }
 
 interface ResizedAxis {
@@ -37,8 +37,7 @@ function axesOf(node: Node, graph: Graph): readonly ResizedAxis[] | undefined {
   const byScales = scales !== undefined && scales.dims[0] !== 0;
   const sizes = graph.initializers.get(node.inputs[3] ?? '');
   if (input === undefined || output === undefined || (!byScales && sizes === undefined)) return undefined;
-  const listed = node.attributes.get('axes');
-  const axes = listed?.type === 'ints' ? listed.value : input.map((_, axis) => axis);
+  const { axes = input.map((_, axis) => axis) } = resizeAttributes(node);
   const count = byScales ? float32View(scales).length : readIntegers(sizes ?? int64Tensor([])).length;
   if (count !== axes.length) return undefined;
   return axes.flatMap((given, i): ResizedAxis[] => {

@@ -1,5 +1,6 @@
 /** Split as one Slice for each output that is read: operator rules are of nodes with one output. */
-import { intAttribute, type Node } from '../../graph/graph.ts';
+import { splitAttributes } from '../../graph/attributes/moves.ts';
+import type { Node } from '../../graph/graph.ts';
 import { positiveAxis } from '../../graph/ops/rule.ts';
 import { valuesRead } from '../../graph/sort.ts';
 import { int64Tensor, type Tensor } from '../../graph/tensor.ts';
@@ -18,7 +19,7 @@ export const splitsToSlices: Pass = (model) => {
 
   const slicesOf = (node: Node): readonly Node[] => {
     const rank = shapes.get(node.outputs[0] ?? '')?.length ?? 0;
-    const axis = positiveAxis(intAttribute(node, 'axis', 0), rank);
+    const axis = positiveAxis(splitAttributes(node).axis, rank);
     const lengths = node.outputs.map((output) => shapes.get(output)?.[axis]);
     if (!lengths.every((length) => typeof length === 'number')) return [node];
     const constant = (value: number, hint: string): string => {

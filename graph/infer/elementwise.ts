@@ -1,7 +1,8 @@
 /** Operators whose output is as large as their inputs, which are broadcast against each other. */
 
+import { castAttributes } from '../attributes/elementwise.ts';
+import { batchNormalizationAttributes } from '../attributes/normalisations.ts';
 import { dataTypeOfCode } from '../dataTypeCodes.ts';
-import { intAttribute } from '../graph.ts';
 import {
   allAre,
   type InferenceView,
@@ -96,14 +97,14 @@ export const where: InferRule = (view) => {
 const castable: ReadonlySet<string> = new Set(['float32', 'int32', 'int64', 'bool', 'uint8', 'int8']);
 
 export const cast: InferRule = (view) => {
-  const to = dataTypeOfCode(intAttribute(view.node, 'to', 0));
+  const to = dataTypeOfCode(castAttributes(view.node).to);
   const from = view.input(0)?.dataType ?? '';
   if (to === undefined || !castable.has(to) || !castable.has(from)) return undefined;
   return outputOf(to, view.input(0)?.shape);
 };
 
 /** Statistics of a training mode are not counted on. */
-export const batchNormalization: InferRule = (view) =>
-  intAttribute(view.node, 'training_mode', 0) === 0 && intAttribute(view.node, 'spatial', 1) === 1
-    ? likeFirst(view)
-    : undefined;
+export const batchNormalization: InferRule = (view) => {
+  const { spatial, trainingMode } = batchNormalizationAttributes(view.node);
+  return spatial && !trainingMode ? likeFirst(view) : undefined;
+};

@@ -1,5 +1,5 @@
 /** What nodes that only move elements make of constants, of whatever type and size. Bytes are copied, never read as numbers. */
-import { intAttribute } from '../graph.ts';
+import { concatAttributes, gatherAttributes, transposeAttributes } from '../attributes/moves.ts';
 import type { ShapedValue } from '../nodeView.ts';
 import { dataTypeBytes, elementCount, readIntegers, type Tensor } from '../tensor.ts';
 import { axisOf, type InferenceView } from './inferRule.ts';
@@ -47,8 +47,7 @@ export function broadcastPosition(dims: readonly number[], rank: number): (at: r
 export const transpose: Fold = (view, output) => {
   const tensor = view.constant(0);
   const rank = output.shape.length;
-  const attribute = view.node.attributes.get('perm');
-  const order = attribute?.type === 'ints' ? attribute.value : output.shape.map((_, i) => rank - 1 - i);
+  const { perm: order } = transposeAttributes(view.node, rank);
   const strides = stridesOf(tensor?.dims ?? []);
   const steps = order.map((axis) => strides[axis] ?? 0);
   return moved(tensor, output, (at) => steps.reduce((sum, step, i) => sum + step * (at[i] ?? 0), 0));
@@ -72,7 +71,7 @@ export const expand: Fold = (view, output) => {
 export const gather: Fold = (view, output) => {
   const [tensor, indices] = [view.constant(0), integersOf(view.constant(1))];
   if (tensor === undefined || indices === undefined) return undefined;
-  const axis = axisOf(intAttribute(view.node, 'axis', 0), tensor.dims.length) ?? 0;
+  const axis = axisOf(gatherAttributes(view.node).axis, tensor.dims.length) ?? 0;
   const length = tensor.dims[axis] ?? 0;
   if (indices.some((index) => index < -length || index >= length)) return undefined;
   const rank = (view.input(1)?.shape ?? []).length;
@@ -89,7 +88,7 @@ export const gather: Fold = (view, output) => {
 
 export const concat: Fold = (view, output) => {
   const tensors = view.node.inputs.flatMap((_, i) => view.constant(i) ?? []);
-  const axis = axisOf(intAttribute(view.node, 'axis', 0), output.shape.length) ?? 0;
+  const axis = axisOf(concatAttributes(view.node).axis, output.shape.length) ?? 0;
   const inner = (tensor: Tensor) => tensor.data.length / elementCount(tensor.dims.slice(0, axis));
   const pieces: Uint8Array[] = [];
   for (let row = 0; row < elementCount(output.shape.slice(0, axis)); row++) {

@@ -2,8 +2,9 @@
  * What a node makes of constants, where that takes no engine: elements that only move, and the small arithmetic with
  * which exported graphs work out their shapes. The same bits as onnxruntime's, or undefined.
  */
+import { constantOfShapeAttributes } from '../attributes/values.ts';
 import type { ShapedValue } from '../nodeView.ts';
-import { dataTypeBytes, elementCount, float32View, readIntegers, type Tensor } from '../tensor.ts';
+import { elementCount, float32View, readIntegers, type Tensor } from '../tensor.ts';
 import {
   broadcastPosition,
   concat,
@@ -41,8 +42,7 @@ const sizeOf: Fold = (view, output) => numbersTensor(output, [elementCount(view.
 
 const constantOfShape: Fold = (view, { dataType, shape }) => {
   if (dataType === 'string') return undefined;
-  const value = view.node.attributes.get('value');
-  const element = value?.type === 'tensor' ? value.value.data : new Uint8Array(dataTypeBytes[dataType]);
+  const { data: element } = constantOfShapeAttributes(view.node).value;
   const data = new Uint8Array(elementCount(shape) * element.length);
   data.set(element);
   for (let filled = element.length; filled < data.length; filled *= 2) data.copyWithin(filled, 0, filled);

@@ -1,5 +1,18 @@
 /** Operators that only move elements: their outputs have the type of their first input, whatever it is. */
-import { intAttribute, intsAttribute, stringAttribute } from '../graph.ts';
+import {
+  concatAttributes,
+  depthToSpaceAttributes,
+  flattenAttributes,
+  gatherAttributes,
+  padAttributes,
+  reshapeAttributes,
+  sliceAttributes,
+  spaceToDepthAttributes,
+  splitAttributes,
+  squeezeAttributes,
+  transposeAttributes,
+  unsqueezeAttributes,
+} from '../attributes/moves.ts';
 import { elementCount } from '../tensor.ts';
 import { broadcastShape } from './elementwise.ts';
 import {
@@ -13,14 +26,17 @@ import {
 } from './inferRule.ts';
 
 /** An attribute in older opsets, an input in newer ones. */
-function attributeOrInput(view: InferenceView, name: string, index: number): readonly number[] | undefined {
-  return intsAttribute(view.node, name) ?? constantIntegers(view, index);
+function attributeOrInput(
+  view: InferenceView,
+  attribute: readonly number[] | undefined,
+  index: number,
+): readonly number[] | undefined {
+  return attribute ?? constantIntegers(view, index);
 }
 
 export const reshape: InferRule = (view) => {
   const [from, target] = [view.input(0)?.shape, constantIntegers(view, 1)];
-  if (from === undefined || target === undefined || intAttribute(view.node, 'allowzero', 0) !== 0)
-    return undefined;
+  if (from === undefined || target === undefined || reshapeAttributes(view.node).allowzero) return undefined;
   const shape = target.map((length, i) => (length === 0 ? (from[i] ?? 0) : length));
   const open = shape.indexOf(-1);
   if (open >= 0) shape[open] = elementCount(from) / elementCount(shape.filter((_, i) => i !== open));
@@ -29,7 +45,7 @@ export const reshape: InferRule = (view) => {
 
 export const flatten: InferRule = (view) => {
   const shape = view.input(0)?.shape ?? [];
-  const given = intAttribute(view.node, 'axis', 1);
+  const { axis: given } = flattenAttributes(view.node);
   const axis = given === shape.length ? given : axisOf(given, shape.length);
   if (axis === undefined) return undefined;
   return outputLike(view, [elementCount(shape.slice(0, axis)), elementCount(shape.slice(axis))]);
@@ -37,7 +53,7 @@ export const flatten: InferRule = (view) => {
 
 export const squeeze: InferRule = (view) => {
   const shape = view.input(0)?.shape ?? [];
-  const listed = attributeOrInput(view, 'axes', 1);
+  const listed = attributeOrInput(view, squeezeAttributes(view.node).axes, 1);
   if (listed === undefined) {
     return isAbsent(view, 1)
       ? outputLike(
@@ -55,7 +71,8 @@ export const squeeze: InferRule = (view) => {
 };
 
 export const unsqueeze: InferRule = (view) => {
-  const [shape, listed] = [view.input(0)?.shape, attributeOrInput(view, 'axes', 1)];
+  const shape = view.input(0)?.shape;
+  const listed = attributeOrInput(view, unsqueezeAttributes(view.node).axes, 1);
   if (shape === undefined || listed === undefined) return undefined;
   const rank = shape.length + listed.length;
   const axes = axesOf(listed, rank);
@@ -69,7 +86,7 @@ export const unsqueeze: InferRule = (view) => {
 
 export const transpose: InferRule = (view) => {
   const shape = view.input(0)?.shape ?? [];
-  const order = intsAttribute(view.node, 'perm') ?? shape.map((_, i) => shape.length - 1 - i);
+  const { perm: order } = transposeAttributes(view.node, shape.length);
   if (order.length !== shape.length || axesOf(order, shape.length) === undefined) return undefined;
   return outputLike(
     view,
@@ -80,8 +97,7 @@ export const transpose: InferRule = (view) => {
 export const concat: InferRule = (view) => {
   const inputs = view.node.inputs.map((_, i) => view.input(i));
   const [first] = inputs;
-  const given = view.node.attributes.get('axis');
-  const axis = given?.type === 'int' ? axisOf(given.value, first?.shape.length ?? 0) : undefined;
+  const axis = axisOf(concatAttributes(view.node).axis, first?.shape.length ?? 0);
   if (first === undefined || axis === undefined) return undefined;
   const others = (shape: readonly number[]) => shape.map((length, i) => (i === axis ? 0 : length)).join();
   const alike = inputs.every(
@@ -97,11 +113,12 @@ export const concat: InferRule = (view) => {
 
 export const split: InferRule = (view) => {
   const first = view.input(0);
-  const axis = axisOf(intAttribute(view.node, 'axis', 0), first?.shape.length ?? 0);
+  const attributes = splitAttributes(view.node);
+  const axis = axisOf(attributes.axis, first?.shape.length ?? 0);
   if (first === undefined || axis === undefined) return undefined;
   const count = view.node.outputs.length;
   const whole = first.shape[axis] ?? 0;
-  const listed = attributeOrInput(view, 'split', 1);
+  const listed = attributeOrInput(view, attributes.split, 1);
   if (listed === undefined && !isAbsent(view, 1)) return undefined;
   // Where they are not alike, opset 18 gives the last one what is left.
   if (listed === undefined && whole % count !== 0) return undefined;
@@ -128,12 +145,12 @@ export interface SliceRange {
 /** What a Slice takes along each axis; undefined where bounds are computed at run time. */
 export function sliceRanges(view: InferenceView): readonly SliceRange[] | undefined {
   const shape = view.input(0)?.shape;
-  const [starts, ends] = [attributeOrInput(view, 'starts', 1), attributeOrInput(view, 'ends', 2)];
+  const attributes = sliceAttributes(view.node);
+  const starts = attributeOrInput(view, attributes.starts, 1);
+  const ends = attributeOrInput(view, attributes.ends, 2);
   if (shape === undefined || starts === undefined || ends === undefined || starts.length !== ends.length)
     return undefined;
-  const axes =
-    intsAttribute(view.node, 'axes') ??
-    (isAbsent(view, 3) ? starts.map((_, i) => i) : constantIntegers(view, 3));
+  const axes = attributes.axes ?? (isAbsent(view, 3) ? starts.map((_, i) => i) : constantIntegers(view, 3));
   const steps = isAbsent(view, 4) ? starts.map(() => 1) : constantIntegers(view, 4);
   if (axes?.length !== starts.length || steps?.length !== starts.length) return undefined;
   if (axesOf(axes, shape.length) === undefined || steps.includes(0)) return undefined;
@@ -159,7 +176,7 @@ export const slice: InferRule = (view) =>
 
 export const gather: InferRule = (view) => {
   const [shape = [], indices] = [view.input(0)?.shape, view.input(1)?.shape];
-  const axis = axisOf(intAttribute(view.node, 'axis', 0), shape.length);
+  const axis = axisOf(gatherAttributes(view.node).axis, shape.length);
   if (axis === undefined || indices === undefined) return undefined;
   return outputLike(view, [...shape.slice(0, axis), ...indices, ...shape.slice(axis + 1)]);
 };
@@ -168,12 +185,13 @@ export const gatherElements: InferRule = (view) => outputLike(view, view.input(1
 
 export const pad: InferRule = (view) => {
   const shape = view.input(0)?.shape ?? [];
-  const pads = attributeOrInput(view, 'pads', 1);
+  const attributes = padAttributes(view.node);
+  const pads = attributeOrInput(view, attributes.pads, 1);
   // Opset 18 may list the axes.
   if (pads?.length !== 2 * shape.length || !isAbsent(view, 3)) return undefined;
   const [dataType] = [view.input(0)?.dataType];
   if (dataType !== 'float32' && dataType !== 'int64' && dataType !== 'int32') return undefined;
-  const reflects = stringAttribute(view.node, 'mode', 'constant') === 'reflect';
+  const reflects = attributes.mode === 'reflect';
   const fits = shape.every((length, i) =>
     [i, i + shape.length].every((at) => !reflects || (pads[at] ?? 0) < length),
   );
@@ -200,14 +218,14 @@ export const expand: InferRule = (view) => {
 };
 
 export const depthToSpace: InferRule = (view) => {
-  const size = intAttribute(view.node, 'blocksize', 0);
+  const { blocksize: size } = depthToSpaceAttributes(view.node);
   const [batch = 0, channels = 0, height = 0, width = 0, ...more] = view.input(0)?.shape ?? [];
   if (more.length > 0 || view.input(0)?.dataType !== 'float32') return undefined;
   return outputLike(view, [batch, channels / size ** 2, height * size, width * size]);
 };
 
 export const spaceToDepth: InferRule = (view) => {
-  const size = intAttribute(view.node, 'blocksize', 0);
+  const { blocksize: size } = spaceToDepthAttributes(view.node);
   const [batch = 0, channels = 0, height = 0, width = 0, ...more] = view.input(0)?.shape ?? [];
   if (more.length > 0 || view.input(0)?.dataType !== 'float32') return undefined;
   return outputLike(view, [batch, channels * size ** 2, height / size, width / size]);

@@ -1,5 +1,6 @@
 /** Matrix products, plain and quantised, and what changes between the two. */
-import { intAttribute, stringAttribute } from '../graph.ts';
+import { quantizeLinearAttributes } from '../attributes/elementwise.ts';
+import { einsumAttributes, gemmAttributes } from '../attributes/products.ts';
 import { broadcastShape } from './elementwise.ts';
 import { allAre, type InferRule, isAbsent, outputLike, outputOf } from './inferRule.ts';
 
@@ -31,8 +32,9 @@ export const qLinearMatMul: InferRule = (view) => {
 export const gemm: InferRule = (view) => {
   const [a, b, c] = [0, 1, 2].map((i) => view.input(i)?.shape);
   if (a?.length !== 2 || b?.length !== 2 || !allAre(view, 'float32')) return undefined;
-  const [rows = 0, inner] = intAttribute(view.node, 'transA', 0) === 0 ? a : [...a].reverse();
-  const [other, columns = 0] = intAttribute(view.node, 'transB', 0) === 0 ? b : [...b].reverse();
+  const { transA, transB } = gemmAttributes(view.node);
+  const [rows = 0, inner] = transA ? [...a].reverse() : a;
+  const [other, columns = 0] = transB ? [...b].reverse() : b;
   const shape = [rows, columns];
   const added = c === undefined ? shape : broadcastShape([shape, c]);
   return inner === other && added?.join() === shape.join() ? outputLike(view, shape) : undefined;
@@ -40,7 +42,7 @@ export const gemm: InferRule = (view) => {
 
 /** Letters alone, with the output written out: "bij,bjk->bik". */
 export const einsum: InferRule = (view) => {
-  const [left = '', output] = stringAttribute(view.node, 'equation', '').replaceAll(' ', '').split('->');
+  const [left = '', output] = einsumAttributes(view.node).equation.replaceAll(' ', '').split('->');
   const terms = left.split(',');
   if (output === undefined || !/^[a-zA-Z,]*$/.test(left) || !/^[a-zA-Z]*$/.test(output)) return undefined;
   if (terms.length !== view.node.inputs.length || !allAre(view, 'float32')) return undefined;
@@ -61,7 +63,8 @@ export const einsum: InferRule = (view) => {
 };
 
 export const quantizeLinear: InferRule = (view) => {
-  if (view.input(0)?.dataType !== 'float32' || view.node.attributes.has('output_dtype')) return undefined;
+  const { outputDtype } = quantizeLinearAttributes(view.node);
+  if (view.input(0)?.dataType !== 'float32' || outputDtype !== 0) return undefined;
   return outputOf(isAbsent(view, 2) ? 'uint8' : (view.input(2)?.dataType ?? 'string'), view.input(0)?.shape);
 };
 

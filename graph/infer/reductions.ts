@@ -1,5 +1,8 @@
 /** Reductions, what else runs along axes, and operators that make small tensors out of nothing. */
-import { intAttribute, intsAttribute } from '../graph.ts';
+import { shapeAttributes } from '../attributes/moves.ts';
+import { argReduceAttributes, reduceAttributes, topKAttributes } from '../attributes/reductions.ts';
+import { constantOfShapeAttributes } from '../attributes/values.ts';
+import type { Node } from '../graph.ts';
 import { dataTypeBytes } from '../tensor.ts';
 import {
   axesOf,
@@ -27,35 +30,31 @@ export const reduce: InferRule = (view) => {
   const first = view.input(0);
   if (first === undefined || !(first.dataType === 'float32' || integerTypes.has(first.dataType)))
     return undefined;
-  const listed = intsAttribute(node, 'axes') ?? constantIntegers(view, 1);
+  const { axes: given, keepdims, noopWithEmptyAxes } = reduceAttributes(node);
+  const listed = given ?? constantIntegers(view, 1);
   if (listed === undefined && !isAbsent(view, 1)) return undefined;
   const { shape } = first;
-  if ((listed ?? []).length === 0 && intAttribute(node, 'noop_with_empty_axes', 0) !== 0)
-    return outputLike(view, shape);
+  if ((listed ?? []).length === 0 && noopWithEmptyAxes) return outputLike(view, shape);
   const axes = axesOf(
     listed === undefined || listed.length === 0 ? shape.map((_, i) => i) : listed,
     shape.length,
   );
-  return axes && outputLike(view, reducedShape(shape, axes, intAttribute(node, 'keepdims', 1) !== 0));
+  return axes && outputLike(view, reducedShape(shape, axes, keepdims));
 };
 
 export const argReduce: InferRule = (view) => {
-  const { node } = view;
   const first = view.input(0);
-  const axis = axisOf(intAttribute(node, 'axis', 0), first?.shape.length ?? 0);
+  const { axis: given, keepdims } = argReduceAttributes(view.node);
+  const axis = axisOf(given, first?.shape.length ?? 0);
   if (first?.dataType !== 'float32' || axis === undefined) return undefined;
-  return outputOf(
-    'int64',
-    reducedShape(first.shape, new Set([axis]), intAttribute(node, 'keepdims', 1) !== 0),
-  );
+  return outputOf('int64', reducedShape(first.shape, new Set([axis]), keepdims));
 };
 
 export const topK: InferRule = (view) => {
-  const { node } = view;
   const first = view.input(0);
-  const axis = axisOf(intAttribute(node, 'axis', -1), first?.shape.length ?? 0);
-  const attribute = intAttribute(node, 'k', 0);
-  const k = attribute > 0 ? attribute : constantIntegers(view, 1)?.[0];
+  const attributes = topKAttributes(view.node);
+  const axis = axisOf(attributes.axis, first?.shape.length ?? 0);
+  const k = attributes.k ?? constantIntegers(view, 1)?.[0];
   if (
     first?.dataType !== 'float32' ||
     axis === undefined ||
@@ -82,19 +81,15 @@ export const shapeOf: InferRule = (view) => {
 };
 
 /** The axes that a Shape node asks for. */
-export function shapeSlice(node: Parameters<typeof intAttribute>[0], rank: number): readonly number[] {
-  return Array.from({ length: rank }, (_, axis) => axis).slice(
-    intAttribute(node, 'start', 0),
-    intAttribute(node, 'end', rank),
-  );
+export function shapeSlice(node: Node, rank: number): readonly number[] {
+  const { start, end } = shapeAttributes(node, rank);
+  return Array.from({ length: rank }, (_, axis) => axis).slice(start, end);
 }
 
 export const sizeOf: InferRule = () => [{ dataType: 'int64', shape: [] }];
 
 export const constantOfShape: InferRule = (view) => {
-  const value = view.node.attributes.get('value');
-  const dataType =
-    value === undefined ? 'float32' : value.type === 'tensor' ? value.value.dataType : 'string';
+  const { dataType } = constantOfShapeAttributes(view.node).value;
   return dataType in dataTypeBytes ? outputOf(dataType, constantIntegers(view, 0)) : undefined;
 };
 

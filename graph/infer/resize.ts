@@ -1,5 +1,5 @@
 /** Resize of every opset, and Upsample, which came before it: lengths from scales or given outright. */
-import { intsAttribute, stringAttribute } from '../graph.ts';
+import { resizeAttributes, upsampleAttributes } from '../attributes/resize.ts';
 import { float32View, type Tensor } from '../tensor.ts';
 import { axesOf, constantIntegers, type InferRule, isAbsent, outputLike } from './inferRule.ts';
 
@@ -19,20 +19,20 @@ function scaled(
 export const upsample: InferRule = (view) => {
   const first = view.input(0);
   if (first?.dataType !== 'float32') return undefined;
-  const attribute = view.node.attributes.get('scales');
-  const scales = attribute?.type === 'floats' ? attribute.value.map(Math.fround) : floatsOf(view.constant(1));
+  const scales = upsampleAttributes(view.node).scales?.map(Math.fround) ?? floatsOf(view.constant(1));
   return outputLike(view, scaled(first.shape, scales));
 };
 
 export const resize: InferRule = (view) => {
   const { node } = view;
   const first = view.input(0);
-  if (first?.dataType !== 'float32' || node.attributes.has('keep_aspect_ratio_policy')) return undefined;
-  if (stringAttribute(node, 'coordinate_transformation_mode', '') === 'tf_crop_and_resize') return undefined;
+  const { axes, coordinateTransformationMode, keepAspectRatioPolicy } = resizeAttributes(node);
+  if (first?.dataType !== 'float32' || keepAspectRatioPolicy !== 'stretch') return undefined;
+  if (coordinateTransformationMode === 'tf_crop_and_resize') return undefined;
   const { shape } = first;
   // Until opset 10 there were two inputs.
   if (node.inputs.length === 2) return outputLike(view, scaled(shape, floatsOf(view.constant(1))));
-  const listed = axesOf(intsAttribute(node, 'axes') ?? shape.map((_, axis) => axis), shape.length);
+  const listed = axesOf(axes ?? shape.map((_, axis) => axis), shape.length);
   const sizes = isAbsent(view, 3) ? undefined : constantIntegers(view, 3);
   const scales = isAbsent(view, 3) ? floatsOf(view.constant(2)) : undefined;
   const given = sizes ?? scales;

@@ -1,5 +1,10 @@
 /** Convolutions and pools: the lengths of their outputs, of float32 and quantised ones. */
-import { type WindowAttributes, windowAttributes } from '../ops/windowAttributes.ts';
+import {
+  convAttributes,
+  convTransposeAttributes,
+  type WindowAttributes,
+  windowAttributes,
+} from '../attributes/windows.ts';
 import { allAre, type InferenceView, type InferRule, outputLike, outputOf } from './inferRule.ts';
 
 /** Steps that a window of this many inputs can take along each spatial axis. */
@@ -37,7 +42,7 @@ function convolved(view: InferenceView, weight: number): readonly number[] | und
     return undefined;
   const [batch = 0, channels = 0, ...lengths] = image;
   const [outputs = 0, perGroup = 0, ...kernel] = filter;
-  const attributes = windowAttributes(view.node, lengths.length);
+  const attributes = convAttributes(view.node, lengths.length);
   const stated = attributes.kernelShape ?? kernel;
   const { group } = attributes;
   if (stated.join() !== kernel.join() || perGroup * group !== channels || outputs % group !== 0)
@@ -66,7 +71,7 @@ export const convTranspose: InferRule = (view) => {
     return undefined;
   const [batch = 0, channels, ...lengths] = image;
   const [inputs, perGroup = 0, ...kernel] = filter;
-  const attributes = windowAttributes(view.node, lengths.length);
+  const attributes = convTransposeAttributes(view.node, lengths.length);
   const { autoPad, dilations, group, outputPadding, outputShape, pads, strides } = attributes;
   const stated = attributes.kernelShape ?? kernel;
   if (!allAre(view, 'float32') || channels !== inputs || stated.join() !== kernel.join()) return undefined;

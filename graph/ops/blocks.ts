@@ -1,5 +1,5 @@
 /** Operators that move blocks of pixels to channels and back: DepthToSpace and SpaceToDepth (opset 13). */
-import { intAttribute, stringAttribute } from '../graph.ts';
+import { depthToSpaceAttributes, spaceToDepthAttributes } from '../attributes/moves.ts';
 import { fromIndices, normalise, positionsWithin, type Ranges, size, toIndices } from '../ranges.ts';
 import type { Need, OpRule, Slab } from './rule.ts';
 import { emitSelection } from './select.ts';
@@ -21,19 +21,19 @@ export const depthToSpace: OpRule = {
   doc: { channels: 'the blocksize² input channels of each', rows: 'the rows of the blocks they lie in' },
   needs(view, slab) {
     if (view.isConstant(0)) return undefined;
-    const blocksize = intAttribute(view.node, 'blocksize', 1);
+    const { blocksize, mode } = depthToSpaceAttributes(view.node);
     if (slab.axis >= 2) return blockRows(slab, blocksize, view.inputShape(0)[slab.axis] ?? 0);
     if (slab.axis !== 1) return undefined;
     const block = blocksize ** 2;
     const channels = view.outputShape[1] ?? 1;
-    const crd = stringAttribute(view.node, 'mode', 'DCR') === 'CRD';
+    const crd = mode === 'CRD';
     const source = (c: number) =>
       Array.from({ length: block }, (_, k) => (crd ? c * block + k : k * channels + c));
     return [{ axis: 1, ranges: fromIndices(toIndices(slab.ranges).flatMap(source)) }];
   },
   emit(view, part, builder) {
     const name = part.inputs[0]?.name ?? '';
-    const blocksize = intAttribute(view.node, 'blocksize', 1);
+    const { blocksize } = depthToSpaceAttributes(view.node);
     const held =
       part.axis >= 2
         ? part.inputs[0]?.order.map(([s, e]) => [s * blocksize, e * blocksize] as const)
@@ -57,7 +57,7 @@ export const spaceToDepth: OpRule = {
   kind: 'structural',
   doc: { channels: 'the input channels whose pixels they hold', rows: 'the rows of their blocks' },
   needs(view, { axis, ranges }) {
-    const blocksize = intAttribute(view.node, 'blocksize', 1);
+    const { blocksize } = spaceToDepthAttributes(view.node);
     if (axis === 0 || view.isConstant(0)) return undefined;
     if (axis >= 2) return [{ axis, ranges: ranges.map(([s, e]) => [s * blocksize, e * blocksize] as const) }];
     const channels = view.inputShape(0)[1] ?? 1;
@@ -65,7 +65,7 @@ export const spaceToDepth: OpRule = {
   },
   emit(view, part, builder) {
     const { name = '', order = [] } = part.inputs[0] ?? {};
-    const block = intAttribute(view.node, 'blocksize', 1) ** 2;
+    const block = spaceToDepthAttributes(view.node).blocksize ** 2;
     const channels = view.inputShape(0)[1] ?? 1;
     const pixels = Array.from({ length: block }, (_, k) => k);
     const held: Ranges =

@@ -1,5 +1,5 @@
 /** Concat (opset 13) along its own axis: each input gives the indices that lie in its stretch. */
-import { intAttribute } from '../graph.ts';
+import { concatAttributes } from '../attributes/moves.ts';
 import { intersect, range, shift } from '../ranges.ts';
 import { type Need, type OpRule, positiveAxis } from './rule.ts';
 import { emitConcat } from './select.ts';
@@ -12,7 +12,7 @@ export const concat: OpRule = {
     others: 'likewise',
   },
   needs(view, slab) {
-    const axis = positiveAxis(intAttribute(view.node, 'axis', 0), view.outputShape.length);
+    const axis = positiveAxis(concatAttributes(view.node).axis, view.outputShape.length);
     let start = 0;
     return view.node.inputs.map((_, i): Need => {
       const length = view.inputShape(i)[axis] ?? 0;
@@ -24,7 +24,7 @@ export const concat: OpRule = {
     });
   },
   emit(view, part, builder) {
-    const axis = positiveAxis(intAttribute(view.node, 'axis', 0), view.outputShape.length);
+    const axis = positiveAxis(concatAttributes(view.node).axis, view.outputShape.length);
     let start = 0;
     const pieces = view.node.inputs.flatMap((input, i) => {
       const length = view.inputShape(i)[axis] ?? 0;

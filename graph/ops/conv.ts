@@ -3,6 +3,7 @@
  * QLinearConv (opset 10). Divided by output channels: with one group a part needs every input channel, in any order;
  * with several, the channels of the groups it touches. Divided along a spatial axis: the windows it slides over.
  */
+import { convAttributes } from '../attributes/windows.ts';
 import { withAttributes } from '../graph.ts';
 import { positionsWithin, type Ranges, range, size, union } from '../ranges.ts';
 import { elementCount } from '../tensor.ts';
@@ -18,7 +19,6 @@ import {
 } from './rule.ts';
 import { emitConcat, emitSelection } from './select.ts';
 import { emitWindows, windowNeeds, windowOf } from './window.ts';
-import { windowAttributes } from './windowAttributes.ts';
 
 /** Which inputs of a convolution are what. */
 interface ConvInputs {
@@ -28,7 +28,7 @@ interface ConvInputs {
 }
 
 function groupsOf(view: NodeView): Groups {
-  const { group: count } = windowAttributes(view.node, view.outputShape.length - 2);
+  const { group: count } = convAttributes(view.node, view.outputShape.length - 2);
   return {
     count,
     inputs: (view.inputShape(0)[1] ?? 1) / count,

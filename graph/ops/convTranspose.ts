@@ -2,6 +2,7 @@
  * ConvTranspose (opset 11): X[N,C,D1..], W[C,M/group,k1..], B[M] -> Y[N,M,O1..]. Each input index writes a window of
  * outputs, so a strip of outputs needs the inputs whose windows reach it, and the rest of those windows is cropped.
  */
+import { convTransposeAttributes } from '../attributes/windows.ts';
 import { type Attribute, withAttributes } from '../graph.ts';
 import { normalise, positionsWithin, type Range, range, shift, size, union } from '../ranges.ts';
 import { elementCount } from '../tensor.ts';
@@ -15,7 +16,6 @@ import {
   type PartBuilder,
 } from './rule.ts';
 import { emitConcat, emitSelection } from './select.ts';
-import { windowAttributes } from './windowAttributes.ts';
 
 /** One spatial axis: output = (input - 1) * stride + extent + outputPadding - padBegin - padEnd. */
 interface Spread {
@@ -31,7 +31,7 @@ interface Spread {
 function spreadOf(view: NodeView, axis: number): Spread {
   const spatial = axis - 2;
   const rank = view.outputShape.length - 2;
-  const { autoPad, dilations, outputShape, pads, ...attributes } = windowAttributes(view.node, rank);
+  const { autoPad, dilations, outputShape, pads, ...attributes } = convTransposeAttributes(view.node, rank);
   const stride = attributes.strides[spatial] ?? 1;
   const extent = ((view.inputShape(1)[axis] ?? 1) - 1) * (dilations[spatial] ?? 1) + 1;
   const outputPadding = attributes.outputPadding[spatial] ?? 0;
@@ -101,7 +101,7 @@ function emitRows(view: NodeView, part: Part, builder: PartBuilder): string {
 }
 
 function groupsOf(view: NodeView): Groups {
-  const { group: count } = windowAttributes(view.node, view.outputShape.length - 2);
+  const { group: count } = convTransposeAttributes(view.node, view.outputShape.length - 2);
   return { count, inputs: (view.inputShape(0)[1] ?? 1) / count, outputs: view.inputShape(1)[1] ?? 1 };
 }
 

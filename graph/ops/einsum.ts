@@ -2,7 +2,7 @@
  * Einsum (opset 12) without ellipses or repeated letters in one term. A part along a letter needs the same indices of
  * every operand that has that letter. Weights beside one activation may meet its summed indices in any order.
  */
-import { stringAttribute } from '../graph.ts';
+import { einsumAttributes } from '../attributes/products.ts';
 import { type Ranges, range, size } from '../ranges.ts';
 import { type Need, type NodeView, needUnlessConstant, type OpRule, type Slab } from './rule.ts';
 
@@ -12,7 +12,7 @@ interface Equation {
 }
 
 function equationOf(view: NodeView): Equation | undefined {
-  const [left = '', right] = stringAttribute(view.node, 'equation', '').replaceAll(' ', '').split('->');
+  const [left = '', right] = einsumAttributes(view.node).equation.replaceAll(' ', '').split('->');
   const terms = left.split(',');
   const letters = terms.join('');
   const once = [...new Set(letters)].filter((letter) => letters.split(letter).length === 2);

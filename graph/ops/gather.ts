@@ -1,5 +1,5 @@
 /** Operators that read by index: Gather and GatherElements (opset 13), GatherND (opset 13), GridSample (opset 16). */
-import { intAttribute } from '../graph.ts';
+import { gatherAttributes, gatherElementsAttributes, gatherNdAttributes } from '../attributes/moves.ts';
 import { fromIndices, toIndices } from '../ranges.ts';
 import { int64Tensor, readIntegers } from '../tensor.ts';
 import { type InputPart, partwise } from './partwise.ts';
@@ -16,7 +16,7 @@ const byParts = partwise({
   kind: 'structural',
   doc,
   inputs(view, slab) {
-    const axis = positiveAxis(intAttribute(view.node, 'axis', 0), view.inputShape(0).length);
+    const axis = positiveAxis(gatherAttributes(view.node).axis, view.inputShape(0).length);
     const rank = view.inputShape(1).length;
     if (slab.axis < axis) return [slab, 'whole'];
     if (slab.axis >= axis + rank) return [{ axis: slab.axis - rank + 1, ranges: slab.ranges }, 'whole'];
@@ -33,7 +33,7 @@ interface Selection {
 
 /** A one-dimensional constant selection from computed data along the slab's own axis. */
 function selectionOf(view: NodeView, slab: Slab): Selection | undefined {
-  const axis = positiveAxis(intAttribute(view.node, 'axis', 0), view.inputShape(0).length);
+  const axis = positiveAxis(gatherAttributes(view.node).axis, view.inputShape(0).length);
   const constant = view.constant(1);
   if (constant === undefined || view.isConstant(0)) return undefined;
   if (view.inputShape(1).length !== 1 || slab.axis !== axis) return undefined;
@@ -73,7 +73,7 @@ export const gatherElements: OpRule = partwise({
     others: 'along `axis` the data whole',
   },
   inputs(view, slab) {
-    const axis = positiveAxis(intAttribute(view.node, 'axis', 0), view.outputShape.length);
+    const axis = positiveAxis(gatherElementsAttributes(view.node).axis, view.outputShape.length);
     return slab.axis === axis ? ['whole', slab] : [slab, slab];
   },
 });
@@ -88,9 +88,10 @@ export const gatherNd: OpRule = partwise({
   },
   inputs(view, slab): InputPart[] {
     const indices = view.inputShape(1);
-    if (slab.axis < intAttribute(view.node, 'batch_dims', 0)) return [slab, slab];
+    const { batchDims } = gatherNdAttributes(view.node);
+    if (slab.axis < batchDims) return [slab, slab];
     if (slab.axis < indices.length - 1) return ['whole', slab];
-    const indexed = intAttribute(view.node, 'batch_dims', 0) + (indices.at(-1) ?? 0);
+    const indexed = batchDims + (indices.at(-1) ?? 0);
     return [{ axis: indexed + slab.axis - (indices.length - 1), ranges: slab.ranges }, 'whole'];
   },
 });

@@ -1,5 +1,5 @@
 /** Gemm (opset 13): alpha * A' x B' + beta * C with optional transposes, A'[M,K], B'[K,N], C broadcast to [M,N]. */
-import { intAttribute } from '../graph.ts';
+import { gemmAttributes } from '../attributes/products.ts';
 import { type Ranges, range, size } from '../ranges.ts';
 import { elementCount } from '../tensor.ts';
 import { aligned, type InputPart } from './partwise.ts';
@@ -12,8 +12,9 @@ interface Operand {
 }
 
 function operands(view: NodeView): readonly [Operand, Operand] {
-  const a = intAttribute(view.node, 'transA', 0) === 1 ? { outer: 1, inner: 0 } : { outer: 0, inner: 1 };
-  const b = intAttribute(view.node, 'transB', 0) === 1 ? { outer: 0, inner: 1 } : { outer: 1, inner: 0 };
+  const { transA, transB } = gemmAttributes(view.node);
+  const a = transA ? { outer: 1, inner: 0 } : { outer: 0, inner: 1 };
+  const b = transB ? { outer: 0, inner: 1 } : { outer: 1, inner: 0 };
   return [a, b];
 }
 

@@ -1,5 +1,11 @@
 /** Normalisations by means and variances: alike along every axis over which no moment is taken. */
-import { intAttribute, intsAttribute, withAttributes } from '../graph.ts';
+import {
+  layerNormalizationAttributes,
+  lpNormalizationAttributes,
+  lrnAttributes,
+  meanVarianceNormalizationAttributes,
+} from '../attributes/normalisations.ts';
+import { withAttributes } from '../graph.ts';
 import { normalise, positionsWithin, type Ranges, range, size } from '../ranges.ts';
 import { alongOtherAxes, type InputPart, partwise } from './partwise.ts';
 import { type NodeView, needUnlessConstant, type OpRule, positiveAxis, type Slab } from './rule.ts';
@@ -31,7 +37,7 @@ export const instanceNormalization: OpRule = partwise({
 /** LayerNormalization's axes of moments (opset 17): axis = -1 and all after it. */
 export function layerAxes(view: NodeView): readonly number[] {
   const rank = view.outputShape.length;
-  const first = positiveAxis(intAttribute(view.node, 'axis', -1), rank);
+  const first = positiveAxis(layerNormalizationAttributes(view.node).axis, rank);
   return Array.from({ length: rank - first }, (_, i) => first + i);
 }
 
@@ -55,7 +61,7 @@ export const layerNormalization: OpRule = partwise({
 
 /** LpNormalization's axis (opset 1): axis = -1. */
 export function normAxis(view: NodeView): readonly number[] {
-  return [positiveAxis(intAttribute(view.node, 'axis', -1), view.outputShape.length)];
+  return [positiveAxis(lpNormalizationAttributes(view.node).axis, view.outputShape.length)];
 }
 
 /** LpNormalization (opset 1): divided by the norm along `axis`. */
@@ -70,7 +76,7 @@ export const lpNormalization: OpRule = alongOtherAxes(
 
 /** MeanVarianceNormalization's axes (opset 13): axes = [0, 2, 3]. */
 export function meanVarianceAxes(view: NodeView): readonly number[] {
-  const axes = intsAttribute(view.node, 'axes') ?? [0, 2, 3];
+  const { axes } = meanVarianceNormalizationAttributes(view.node);
   return axes.map((axis) => positiveAxis(axis, view.outputShape.length));
 }
 
@@ -86,7 +92,7 @@ export const meanVarianceNormalization: OpRule = alongOtherAxes(
 
 /** Channels within reach of LRN's window of `size` around each. */
 function lrnReach(view: NodeView, ranges: Ranges): Ranges {
-  const length = intAttribute(view.node, 'size', 1);
+  const { size: length } = lrnAttributes(view.node);
   const before = Math.floor((length - 1) / 2);
   const after = Math.ceil((length - 1) / 2);
   const channels = view.outputShape[1] ?? 1;

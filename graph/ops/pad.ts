@@ -1,5 +1,5 @@
 /** Pad (opset 13): constant padding is added to the parts that touch the border; other modes read input indices again. */
-import { stringAttribute } from '../graph.ts';
+import { padAttributes } from '../attributes/moves.ts';
 import { fromIndices, intersect, type Ranges, range, size, toIndices } from '../ranges.ts';
 import { int64Tensor, readIntegers } from '../tensor.ts';
 import { inputNames, type Need, type NodeView, needUnlessConstant, type OpRule, type Slab } from './rule.ts';
@@ -56,7 +56,7 @@ function sourceIndex(mode: string, index: number, before: number, length: number
 
 /** Input indices for a slab along an axis that a mode other than constant pads. */
 function sourcesOf(view: NodeView, slab: Slab, before: number): number[] {
-  const mode = stringAttribute(view.node, 'mode', 'constant');
+  const { mode } = padAttributes(view.node);
   const length = view.inputShape(0)[slab.axis] ?? 1;
   return toIndices(slab.ranges).map((index) => sourceIndex(mode, index, before, length));
 }
@@ -75,7 +75,7 @@ export const pad: OpRule = {
     const after = pads.end[slab.axis] ?? 0;
     const rest = view.node.inputs.slice(1).map((_, i): Need => needUnlessConstant(view, i + 1, 'whole'));
     if (before === 0 && after === 0) return [slab, ...rest];
-    if (stringAttribute(view.node, 'mode', 'constant') !== 'constant') {
+    if (padAttributes(view.node).mode !== 'constant') {
       return [{ axis: slab.axis, ranges: fromIndices(sourcesOf(view, slab, before)) }, ...rest];
     }
     const runs = padRuns(slab.ranges, before, view.inputShape(0)[slab.axis] ?? 0);
@@ -97,7 +97,7 @@ export const pad: OpRule = {
     };
     const before = pads.begin[part.axis] ?? 0;
     if (before === 0 && (pads.end[part.axis] ?? 0) === 0) return padded(input.name, 0, 0, part.output);
-    if (stringAttribute(view.node, 'mode', 'constant') !== 'constant') {
+    if (padAttributes(view.node).mode !== 'constant') {
       const local = new Map(toIndices(input.order).map((index, position) => [index, position]));
       const positions = sourcesOf(view, part, before).map((index) => local.get(index) ?? 0);
       const length = size(input.order);

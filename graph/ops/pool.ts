@@ -1,8 +1,8 @@
 /** Pooling: channel by channel; windows along the spatial axes, or one number per map. */
+import { windowAttributes } from '../attributes/windows.ts';
 import { firstInput, partwise } from './partwise.ts';
 import { inputNames, type NodeView, needUnlessConstant, type OpRule } from './rule.ts';
 import { emitWindows, windowNeeds, windowOf } from './window.ts';
-import { windowAttributes } from './windowAttributes.ts';
 
 /** GlobalAveragePool, GlobalMaxPool, GlobalLpPool: one map in, one number out. */
 export const globalPool: OpRule = partwise({

@@ -1,5 +1,5 @@
 /** QuantizeLinear and DequantizeLinear (opset 13): x, scale, zero point; one scale, or one per index along `axis`. */
-import { intAttribute } from '../graph.ts';
+import { quantizeLinearAttributes } from '../attributes/elementwise.ts';
 import { partwise } from './partwise.ts';
 import { type OpRule, positiveAxis } from './rule.ts';
 
@@ -11,7 +11,7 @@ export const quantizeLinear: OpRule = partwise({
     others: 'the same indices, and their scales along `axis`',
   },
   inputs(view, slab) {
-    const axis = positiveAxis(intAttribute(view.node, 'axis', 1), view.outputShape.length);
+    const axis = positiveAxis(quantizeLinearAttributes(view.node).axis, view.outputShape.length);
     return view.node.inputs.map((name, i) => {
       if (i === 0) return slab;
       const perIndex = name !== '' && view.inputShape(i).length === 1 && (view.inputShape(i)[0] ?? 1) > 1;

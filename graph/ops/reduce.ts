@@ -1,12 +1,12 @@
 /** Reductions, softmax and running sums: alike along every axis but those they mix. */
-import { intAttribute, intsAttribute } from '../graph.ts';
+import { argReduceAttributes, reduceAttributes, softmaxAttributes } from '../attributes/reductions.ts';
 import { readIntegers } from '../tensor.ts';
 import { alongOtherAxes, firstInput, partwise } from './partwise.ts';
 import { type NodeView, type OpRule, positiveAxis } from './rule.ts';
 
 /** Softmax, LogSoftmax and Hardmax (opset 13): axis = -1. */
 export function softmaxAxis(view: NodeView): readonly number[] {
-  return [positiveAxis(intAttribute(view.node, 'axis', -1), view.outputShape.length)];
+  return [positiveAxis(softmaxAttributes(view.node).axis, view.outputShape.length)];
 }
 
 /** Softmax and LogSoftmax (opset 13): normalised along `axis`. */
@@ -32,19 +32,18 @@ export const hardmax: OpRule = alongOtherAxes(
 /** The axes a Reduce* node reduces: an attribute, or ReduceSum's second input (opset 13). */
 export function reducedAxes(view: NodeView): number[] | undefined {
   const rank = view.inputShape(0).length;
-  const given = intsAttribute(view.node, 'axes');
+  const { axes: given, noopWithEmptyAxes } = reduceAttributes(view.node);
   const constant = (view.node.inputs[1] ?? '') === '' ? undefined : view.constant(1);
   if (given === undefined && constant === undefined && (view.node.inputs[1] ?? '') !== '') return undefined;
   const axes = given ?? (constant === undefined ? [] : readIntegers(constant));
   if (axes.length > 0) return axes.map((axis) => positiveAxis(axis, rank));
-  const identity = intAttribute(view.node, 'noop_with_empty_axes', 0) === 1;
-  return identity ? [] : Array.from({ length: rank }, (_, i) => i);
+  return noopWithEmptyAxes ? [] : Array.from({ length: rank }, (_, i) => i);
 }
 
 /** Output axis -> input axis, or undefined where that axis is reduced. */
 function sourceAxis(view: NodeView, reduced: readonly number[], axis: number): number | undefined {
   const all = view.inputShape(0).map((_, i) => i);
-  const kept = intAttribute(view.node, 'keepdims', 1) === 1 ? all : all.filter((i) => !reduced.includes(i));
+  const kept = reduceAttributes(view.node).keepdims ? all : all.filter((i) => !reduced.includes(i));
   const source = kept[axis];
   return source === undefined || reduced.includes(source) ? undefined : source;
 }
@@ -69,7 +68,7 @@ export const reduce: OpRule = reduction(reducedAxes);
 
 /** ArgMax and ArgMin (opset 13): axis = 0. */
 export function argAxis(view: NodeView): number {
-  return positiveAxis(intAttribute(view.node, 'axis', 0), view.inputShape(0).length);
+  return positiveAxis(argReduceAttributes(view.node).axis, view.inputShape(0).length);
 }
 
 export const argReduce: OpRule = reduction((view) => [argAxis(view)]);

@@ -3,7 +3,7 @@
  * the strip of the inputs resized and cropped where the factor is a whole number; else the other axes are resized
  * first, and this one by selecting rows (nearest) or by a product with the part's rows of the interpolation matrix.
  */
-import { stringAttribute } from '../graph.ts';
+import { resizeAttributes } from '../attributes/resize.ts';
 import { fromIndices, type Ranges, range, size, toIndices } from '../ranges.ts';
 import { elementCount, float32Tensor, float32View, int64Tensor } from '../tensor.ts';
 import { type AxisScale, type Tap, tapsOf } from './resizeSampling.ts';
@@ -45,7 +45,7 @@ function tapsFor(view: NodeView, { axis, ranges }: Slab): readonly (readonly Tap
  */
 function stripOf(view: NodeView, slab: Slab): Ranges | undefined {
   const scale = axisScale(view, slab.axis);
-  const mode = stringAttribute(view.node, 'coordinate_transformation_mode', 'half_pixel');
+  const { coordinateTransformationMode: mode } = resizeAttributes(view.node);
   const [run] = slab.ranges;
   if (scale === undefined || run === undefined || slab.ranges.length > 1 || mode === 'align_corners') {
     return undefined;
@@ -92,7 +92,7 @@ function hasProduct(view: NodeView, axis: number): boolean {
 
 /** The input that says which box is cropped (tf_crop_and_resize); '' where nothing is. */
 function cropName(view: NodeView): string {
-  const mode = stringAttribute(view.node, 'coordinate_transformation_mode', 'half_pixel');
+  const { coordinateTransformationMode: mode } = resizeAttributes(view.node);
   return mode === 'tf_crop_and_resize' ? (view.node.inputs[1] ?? '') : '';
 }
 
@@ -189,7 +189,7 @@ export const resize: OpRule = {
     const taps = view.isConstant(0) ? undefined : tapsFor(view, slab);
     if (taps === undefined || cropsAlong(view, slab.axis)) return undefined;
     const rest = view.node.inputs.slice(1).map(() => 'none' as const);
-    const nearest = stringAttribute(view.node, 'mode', 'nearest') === 'nearest';
+    const nearest = resizeAttributes(view.node).mode === 'nearest';
     const resized = axisScale(view, slab.axis)?.scale !== 1;
     const strip = resized ? stripOf(view, slab) : undefined;
     if (resized && strip === undefined && (copiedAxis(view) || (!nearest && !hasProduct(view, slab.axis)))) {
@@ -207,7 +207,7 @@ export const resize: OpRule = {
     const held = size(input.order);
     const others = scalesOf(view)?.some((other, axis) => axis !== part.axis && other !== 1) === true;
     const name = others ? emitResize(view, part, builder, input.name, 1, held) : input.name;
-    if (stringAttribute(view.node, 'mode', 'nearest') !== 'nearest') {
+    if (resizeAttributes(view.node).mode !== 'nearest') {
       return emitProduct(view, part, builder, name, input.order, taps);
     }
     const local = new Map(toIndices(input.order).map((index, position) => [index, position]));

@@ -2,7 +2,8 @@
  * Where Resize (opset 13) reads along one axis: for each output index the input indices and their factors, in the
  * arithmetic of onnxruntime (float32 coordinates). Not antialiased, and no crop: those are opset 18 and roi.
  */
-import { floatAttribute, intAttribute, type Node, stringAttribute } from '../graph.ts';
+import { resizeAttributes } from '../attributes/resize.ts';
+import type { Node } from '../graph.ts';
 
 export interface AxisScale {
   readonly inputLength: number;
@@ -65,10 +66,11 @@ function cubicFactors(a: number, t: number): readonly number[] {
 }
 
 function cubicTaps(node: Node, x: number, length: number): Tap[] {
+  const { cubicCoeffA, excludeOutside } = resizeAttributes(node);
   const base = Math.floor(x);
-  const factors = cubicFactors(floatAttribute(node, 'cubic_coeff_a', -0.75), x - base);
+  const factors = cubicFactors(cubicCoeffA, x - base);
   const taps = factors.map((factor, i) => ({ index: base - 1 + i, factor }));
-  if (intAttribute(node, 'exclude_outside', 0) === 0) {
+  if (!excludeOutside) {
     return taps.map(({ index, factor }) => ({ index: clamp(index, length), factor }));
   }
   const inside = taps.filter(({ index }) => index >= 0 && index < length);
@@ -90,12 +92,12 @@ function linearTaps(x: number, length: number): Tap[] {
 export function tapsOf(node: Node, axis: AxisScale, index: number): readonly Tap[] | undefined {
   // An axis that keeps its scale is copied whatever the mode.
   if (axis.scale === 1) return [{ index, factor: 1 }];
-  const x = coordinate(stringAttribute(node, 'coordinate_transformation_mode', 'half_pixel'), index, axis);
-  if (x === undefined || intAttribute(node, 'antialias', 0) === 1) return undefined;
-  switch (stringAttribute(node, 'mode', 'nearest')) {
+  const { antialias, coordinateTransformationMode, mode, nearestMode } = resizeAttributes(node);
+  const x = coordinate(coordinateTransformationMode, index, axis);
+  if (x === undefined || antialias) return undefined;
+  switch (mode) {
     case 'nearest': {
-      const rounding = stringAttribute(node, 'nearest_mode', 'round_prefer_floor');
-      const at = clamp(nearest(rounding, x, axis.scale < 1), axis.inputLength);
+      const at = clamp(nearest(nearestMode, x, axis.scale < 1), axis.inputLength);
       return [{ index: at, factor: 1 }];
     }
     case 'linear':

@@ -2,11 +2,11 @@
  * Sliding windows along one spatial axis, as Conv and the pools move them: which input indices a run of
  * output indices reads, and the padding that is left to do once exactly those are given.
  */
+import { type WindowAttributes, windowAttributes } from '../attributes/windows.ts';
 import { type Attribute, withAttributes } from '../graph.ts';
 import { normalise, positionsWithin, type Ranges, size } from '../ranges.ts';
 import type { NodeView, Part, PartBuilder } from './rule.ts';
 import { emitConcat, emitSelection } from './select.ts';
-import { type WindowAttributes, windowAttributes } from './windowAttributes.ts';
 
 export interface Window {
   readonly stride: number;

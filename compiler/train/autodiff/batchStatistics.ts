@@ -3,7 +3,8 @@
  * (the operator's own training mode is in special builds only). Two passes: one before differentiation, which
  * makes the statistics outputs, one after it, which writes them out.
  */
-import { floatAttribute, type Graph, intAttribute, type Node, withAttributes } from '../../../graph/graph.ts';
+import { batchNormalizationAttributes } from '../../../graph/attributes/normalisations.ts';
+import { type Graph, type Node, withAttributes } from '../../../graph/graph.ts';
 import { shapedValues } from '../../../graph/nodeView.ts';
 import { elementCount } from '../../../graph/tensor.ts';
 import { float, GraphBuilder, int, type Ref } from './graphBuilder.ts';
@@ -46,7 +47,7 @@ export function lowerBatchStatistics(graph: Graph): Graph {
   const builder = new GraphBuilder([...shapes.keys(), ...graph.nodes.map(({ name }) => name)], 'statistics');
   const nodes: Node[] = [];
   for (const node of graph.nodes) {
-    if (node.opType !== 'BatchNormalization' || intAttribute(node, 'training_mode', 0) === 0) {
+    if (node.opType !== 'BatchNormalization' || !batchNormalizationAttributes(node).trainingMode) {
       nodes.push(node);
       continue;
     }
@@ -61,7 +62,7 @@ export function lowerBatchStatistics(graph: Graph): Graph {
       domain: '',
       inputs: [...node.inputs.slice(0, 3), mean, variance],
       outputs: [output],
-      attributes: new Map([['epsilon', float(floatAttribute(node, 'epsilon', 1e-5))]]),
+      attributes: new Map([['epsilon', float(batchNormalizationAttributes(node).epsilon)]]),
     });
   }
   const outputs = new Set(graph.outputs.map(({ name }) => name));

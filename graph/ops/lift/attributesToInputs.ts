@@ -1,30 +1,31 @@
 /** Operators whose attributes became inputs: axes, split sizes, limits, pads, slice bounds, k. */
+import { clipAttributes } from '../../attributes/elementwise.ts';
 import {
-  floatAttribute,
-  intAttribute,
-  intsAttribute,
-  type Node,
-  stringAttribute,
-  withAttributes,
-} from '../../graph.ts';
+  padAttributes,
+  sliceAttributes,
+  splitAttributes,
+  squeezeAttributes,
+} from '../../attributes/moves.ts';
+import { topKAttributes } from '../../attributes/reductions.ts';
+import { type Node, withAttributes } from '../../graph.ts';
 import { float32Tensor, int64Tensor, type Tensor } from '../../tensor.ts';
 import { type LiftContext, type LiftStep, refuse } from './liftRule.ts';
 
 /** Squeeze, Unsqueeze and ReduceSum before opset 13. */
 export const axesToInput: LiftStep = {
   below: 13,
-  lift: (node, context) => [intsToInput(node, 'axes', context)],
+  lift: (node, context) => [intsToInput(node, 'axes', squeezeAttributes(node).axes, context)],
 };
 
 export const splitToInput: LiftStep = {
   below: 13,
-  lift: (node, context) => [intsToInput(node, 'split', context)],
+  lift: (node, context) => [intsToInput(node, 'split', splitAttributes(node).split, context)],
 };
 
 export const topKToInput: LiftStep = {
   below: 10,
   lift: (node, context) => {
-    const k = context.addConstant(int64Tensor([intAttribute(node, 'k', 1)]), `${node.name}/k`);
+    const k = context.addConstant(int64Tensor([topKAttributes(node).k ?? 1]), `${node.name}/k`);
     return [{ ...node, inputs: [...node.inputs, k], attributes: withAttributes(node, { k: null }) }];
   },
 };
@@ -32,9 +33,7 @@ export const topKToInput: LiftStep = {
 export const sliceToInputs: LiftStep = {
   below: 10,
   lift: (node, context) => {
-    const starts = intsAttribute(node, 'starts') ?? [];
-    const ends = intsAttribute(node, 'ends') ?? [];
-    const axes = intsAttribute(node, 'axes') ?? starts.map((_, i) => i);
+    const { starts = [], ends = [], axes = starts.map((_, i) => i) } = sliceAttributes(node);
     const inputs = [starts, ends, axes].map((list, i) =>
       context.addConstant(int64Tensor(list), `${node.name}/${['starts', 'ends', 'axes'][i]}`),
     );
@@ -46,12 +45,9 @@ export const sliceToInputs: LiftStep = {
 export const padToInputs: LiftStep = {
   below: 11,
   lift: (node, context) => {
-    const inputs = [
-      ...node.inputs,
-      context.addConstant(int64Tensor(intsAttribute(node, 'pads') ?? []), `${node.name}/pads`),
-    ];
-    const value = floatAttribute(node, 'value', 0);
-    if (stringAttribute(node, 'mode', 'constant') === 'constant' && value !== 0) {
+    const { mode, pads = [], value } = padAttributes(node);
+    const inputs = [...node.inputs, context.addConstant(int64Tensor(pads), `${node.name}/pads`)];
+    if (mode === 'constant' && value !== 0) {
       inputs.push(context.addConstant(scalarLikeInput(node, value, context), `${node.name}/value`));
     }
     return [{ ...node, inputs, attributes: withAttributes(node, { pads: null, value: null }) }];
@@ -61,10 +57,9 @@ export const padToInputs: LiftStep = {
 export const clipToInputs: LiftStep = {
   below: 11,
   lift: (node, context) => {
-    const limits = (['min', 'max'] as const).map((name) => {
-      const attribute = node.attributes.get(name);
-      if (attribute?.type !== 'float') return '';
-      return context.addConstant(scalarLikeInput(node, attribute.value, context), `${node.name}/${name}`);
+    const limits = Object.entries(clipAttributes(node)).map(([name, limit]) => {
+      if (limit === undefined) return '';
+      return context.addConstant(scalarLikeInput(node, limit, context), `${node.name}/${name}`);
     });
     while (limits.at(-1) === '') limits.pop();
     return [
@@ -77,8 +72,12 @@ export const clipToInputs: LiftStep = {
   },
 };
 
-function intsToInput(node: Node, name: string, context: LiftContext): Node {
-  const list = intsAttribute(node, name);
+function intsToInput(
+  node: Node,
+  name: string,
+  list: readonly number[] | undefined,
+  context: LiftContext,
+): Node {
   if (list === undefined) return node;
   const input = context.addConstant(int64Tensor(list), `${node.name}/${name}`);
   return { ...node, inputs: [...node.inputs, input], attributes: withAttributes(node, { [name]: null }) };

@@ -1,11 +1,12 @@
 /** Operators that lost their training modes or attributes nobody used: batch normalisation, dropout, and smaller ones. */
-import { type Attribute, intAttribute, withAttributes } from '../../graph.ts';
+import { batchNormalizationAttributes } from '../../attributes/normalisations.ts';
+import { type Attribute, withAttributes } from '../../graph.ts';
 import { derivedNode, firstOutput, type LiftStep, refuse } from './liftRule.ts';
 
 export const batchNormalizationInference: LiftStep = {
   below: 14,
   lift: (node, context) => {
-    if (intAttribute(node, 'spatial', 1) !== 1)
+    if (!batchNormalizationAttributes(node).spatial)
       refuse(node, context, 'it normalises every position by itself');
     if (node.outputs.slice(1).some((output) => context.isUsed(output))) {
       refuse(node, context, 'its statistics are used, so it is in training mode');

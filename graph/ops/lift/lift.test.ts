@@ -306,6 +306,8 @@ const cases: readonly Case[] = [
     constants: [scalar(0.01), { dataType: 'uint8', dims: [], data: Uint8Array.of(120) }],
     attributes: { saturate: int(1), block_size: int(0) },
   },
+  { op: 'QuantizeLinear', opset: 21, constants: [scalar(0.01)], attributes: { output_dtype: int(3) } },
+  { op: 'QuantizeLinear', opset: 21, constants: [scalar(0.01)], attributes: { output_dtype: int(2) } },
   {
     op: 'ScatterElements',
     opset: 18,

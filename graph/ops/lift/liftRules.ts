@@ -23,7 +23,6 @@ import {
   castWithoutSaturation,
   gridSampleModes,
   padWithoutAxes,
-  quantizePlain,
   scatterReduction,
   splitByOutputs,
 } from './newerForms.ts';
@@ -36,6 +35,7 @@ import {
   swish,
 } from './newerOperators.ts';
 import { averagePoolDilated, lpPoolPlain, maxPoolPadded } from './pools.ts';
+import { dequantizePlain, quantizePlain } from './quantize.ts';
 import { resizeOptionalInputs, resizeToAsymmetric, resizeWithoutAxes, upsampleToResize } from './resize.ts';
 import { rowsToAxis } from './softmax.ts';
 
@@ -47,7 +47,7 @@ export const liftRules: ReadonlyMap<string, readonly LiftStep[]> = new Map(
     Cast: [castWithoutSaturation],
     CastLike: [castWithoutSaturation],
     Clip: [clipToInputs],
-    DequantizeLinear: [quantizePlain],
+    DequantizeLinear: [dequantizePlain],
     Dropout: [dropoutToIdentity],
     Gelu: [gelu],
     GridSample: [gridSampleModes],

@@ -1,5 +1,8 @@
 /** Operators that gained inputs or attributes after opset 17, brought back to their form of opset 17. */
-import { type Attribute, intAttribute, type Node, stringAttribute, withAttributes } from '../../graph.ts';
+import { padAttributes, scatterAttributes, splitAttributes } from '../../attributes/moves.ts';
+import { reduceAttributes } from '../../attributes/reductions.ts';
+import { gridSampleAttributes } from '../../attributes/resize.ts';
+import { type Node, withAttributes } from '../../graph.ts';
 import { int64Tensor, readIntegers } from '../../tensor.ts';
 import {
   derivedNode,
@@ -18,7 +21,7 @@ export const axesToAttribute: LiftStep = {
   from: 18,
   lift: (node, context) => {
     const [input = ''] = node.inputs;
-    const noop = intAttribute(node, 'noop_with_empty_axes', 0) === 1;
+    const { noopWithEmptyAxes: noop } = reduceAttributes(node);
     const axes =
       inputAt(node, 1) === undefined ? [] : readIntegers(requireConstant(node, 1, context, 'axes'));
     const attributes = withAttributes(node, {
@@ -38,7 +41,7 @@ export const splitByOutputs: LiftStep = {
     if (inputAt(node, 1) !== undefined) return [plain];
     const shape =
       context.shape(node.inputs[0] ?? '') ?? refuse(node, context, 'the shape of its input is unknown');
-    const axis = intAttribute(node, 'axis', 0);
+    const { axis } = splitAttributes(node);
     const length = shape.at(axis) ?? 0;
     const chunk = Math.ceil(length / node.outputs.length);
     const sizes = node.outputs.map((_, i) => Math.max(0, Math.min(chunk, length - i * chunk)));
@@ -50,7 +53,7 @@ export const splitByOutputs: LiftStep = {
 export const padWithoutAxes: LiftStep = {
   from: 18,
   lift: (node, context) => {
-    const wraps = stringAttribute(node, 'mode', 'constant') === 'wrap';
+    const wraps = padAttributes(node).mode === 'wrap';
     if (inputAt(node, 3) === undefined && !wraps) return [node];
     const shape =
       context.shape(node.inputs[0] ?? '') ?? refuse(node, context, 'the rank of its input is unknown');
@@ -107,7 +110,7 @@ const sampleModes: Readonly<Record<string, string>> = { linear: 'bilinear', cubi
 export const gridSampleModes: LiftStep = {
   from: 20,
   lift: (node) => {
-    const mode = stringAttribute(node, 'mode', 'linear');
+    const { mode } = gridSampleAttributes(node);
     return [
       {
         ...node,
@@ -117,41 +120,17 @@ export const gridSampleModes: LiftStep = {
   },
 };
 
-/** Drops attributes that have their old meaning's value, refuses the node where they have another. */
-function dropAttributes(
-  from: number,
-  allowed: Readonly<Record<string, (attribute: Attribute) => boolean>>,
-): LiftStep {
-  return {
-    from,
-    lift: (node, context) => {
-      for (const [name, isOld] of Object.entries(allowed)) {
-        const attribute = node.attributes.get(name);
-        if (attribute !== undefined && !isOld(attribute))
-          refuse(node, context, `its attribute "${name}" is new`);
-      }
-      const changes = Object.fromEntries(Object.keys(allowed).map((name) => [name, null]));
-      return [{ ...node, attributes: withAttributes(node, changes) }];
-    },
-  };
-}
-
-const isZero = (attribute: Attribute) => attribute.type === 'int' && attribute.value === 0;
-
 /** Saturation concerns 8-bit floats only, which no model that loads has. */
-export const castWithoutSaturation = dropAttributes(19, { saturate: () => true, round_mode: () => true });
-export const quantizePlain = dropAttributes(19, {
-  saturate: () => true,
-  block_size: isZero,
-  output_dtype: isZero,
-  precision: isZero,
-});
+export const castWithoutSaturation: LiftStep = {
+  from: 19,
+  lift: (node) => [{ ...node, attributes: withAttributes(node, { saturate: null, round_mode: null }) }],
+};
 
 /** Opset 18 added the reductions max and min. */
 export const scatterReduction: LiftStep = {
   from: 18,
   lift: (node: Node, context) => {
-    const reduction = stringAttribute(node, 'reduction', 'none');
+    const { reduction } = scatterAttributes(node);
     if (reduction === 'max' || reduction === 'min') refuse(node, context, `it reduces by ${reduction}`);
     return [node];
   },

@@ -1,5 +1,7 @@
 /** Operators that came after opset 17 and that older operators can spell out. */
-import { type Attribute, floatAttribute, intAttribute, type Node, stringAttribute } from '../../graph.ts';
+import { geluAttributes, swishAttributes } from '../../attributes/elementwise.ts';
+import { groupNormalizationAttributes, rmsNormalizationAttributes } from '../../attributes/normalisations.ts';
+import type { Attribute, Node } from '../../graph.ts';
 import { float32Tensor } from '../../tensor.ts';
 import { expansion } from './expansion.ts';
 import { type LiftContext, type LiftStep, refuse } from './liftRule.ts';
@@ -22,7 +24,7 @@ export const gelu: LiftStep = {
     const { input, add, scalar, finish } = expansion(node, context);
     const half = add('Mul', [input, scalar(0.5, 'half')]);
     let inner: string;
-    if (stringAttribute(node, 'approximate', 'none') === 'tanh') {
+    if (geluAttributes(node).approximate === 'tanh') {
       const cube = add('Mul', [add('Mul', [input, input]), add('Mul', [input, scalar(0.044715, 'cubic')])]);
       inner = add('Tanh', [add('Mul', [add('Add', [input, cube]), scalar(Math.sqrt(2 / Math.PI), 'scale')])]);
     } else {
@@ -37,7 +39,7 @@ export const swish: LiftStep = {
   from: 24,
   lift: (node, context) => {
     const { input, add, scalar, finish } = expansion(node, context);
-    const alpha = floatAttribute(node, 'alpha', 1);
+    const { alpha } = swishAttributes(node);
     const gate = alpha === 1 ? input : add('Mul', [input, scalar(alpha, 'alpha')]);
     add('Mul', [input, add('Sigmoid', [gate])]);
     return finish();
@@ -51,13 +53,11 @@ export const swish: LiftStep = {
 function rootMeanSquare(node: Node, context: LiftContext): readonly Node[] {
   const { input, add, scalar, finish } = expansion(node, context);
   const shape = context.shape(input) ?? refuse(node, context, 'the rank of its input is unknown');
-  const axis = intAttribute(node, 'axis', -1);
+  const { axis, epsilon } = rmsNormalizationAttributes(node);
   const first = axis < 0 ? axis + shape.length : axis;
   const axes = shape.map((_, i) => i).filter((i) => i >= first);
   const mean = add('ReduceMean', [add('Pow', [input, scalar(2, 'two')])], { axes: ints(axes) });
-  const deviation = add('Sqrt', [
-    add('Add', [mean, scalar(floatAttribute(node, 'epsilon', 1e-5), 'epsilon')]),
-  ]);
+  const deviation = add('Sqrt', [add('Add', [mean, scalar(epsilon, 'epsilon')])]);
   add('Mul', [add('Div', [input, deviation]), node.inputs[1] ?? '']);
   return finish();
 }
@@ -80,12 +80,12 @@ export const groupNormalization: LiftStep = {
   lift: (node, context) => {
     const { input, add, constant, list, finish } = expansion(node, context);
     const shape = context.shape(input) ?? refuse(node, context, 'the shape of its input is unknown');
-    const groups = intAttribute(node, 'num_groups', 1);
+    const { numGroups: groups, ...attributes } = groupNormalizationAttributes(node);
     const channels = shape[1] ?? 1;
     const perGroup = (value: number, hint: string) =>
       constant(float32Tensor([groups], new Array<number>(groups).fill(value)), hint);
     const grouped = add('Reshape', [input, list([0, groups, -1], 'groups')]);
-    const epsilon = float(floatAttribute(node, 'epsilon', 1e-5));
+    const epsilon = float(attributes.epsilon);
     const normal = add('InstanceNormalization', [grouped, perGroup(1, 'ones'), perGroup(0, 'zeros')], {
       epsilon,
     });

@@ -3,9 +3,9 @@
  * under windows, that is a convolution of every channel by itself with weights that are all alike. And dilated MaxPool that
  * pads by itself, about which onnxruntime does not agree with its own shapes.
  */
+import { averagePoolAttributes, lpPoolAttributes, windowAttributes } from '../../attributes/windows.ts';
 import { type Node, withAttributes } from '../../graph.ts';
 import { elementCount, float32Tensor } from '../../tensor.ts';
-import { poolAttributes } from '../windowAttributes.ts';
 import { type Expansion, expansion } from './expansion.ts';
 import { firstOutput, type LiftContext, type LiftStep, refuse } from './liftRule.ts';
 
@@ -26,7 +26,7 @@ function axesOf(node: Node, context: LiftContext): readonly PoolAxis[] {
   const [input, output] = [context.shape(node.inputs[0] ?? ''), context.shape(firstOutput(node))];
   if (input === undefined || output === undefined) refuse(node, context, 'its shapes are unknown');
   const rank = input.length - 2;
-  const { autoPad, dilations, kernelShape = [], pads, strides } = poolAttributes(node, rank);
+  const { autoPad, dilations, kernelShape = [], pads, strides } = windowAttributes(node, rank);
   return Array.from({ length: rank }, (_, i): PoolAxis => {
     const [kernel, dilation, stride] = [kernelShape[i] ?? 1, dilations[i] ?? 1, strides[i] ?? 1];
     const lengths = { input: input[i + 2] ?? 1, output: output[i + 2] ?? 1 };
@@ -87,7 +87,7 @@ function shares(axes: readonly PoolAxis[], padding: boolean): Float32Array {
 export const maxPoolPadded: LiftStep = {
   from: 10,
   lift: (node, context) => {
-    const { autoPad } = poolAttributes(node, 0);
+    const { autoPad } = windowAttributes(node, 0);
     if (!autoPad.startsWith('SAME') || isUndilated(node)) return [node];
     const axes = axesOf(node, context);
     const pads = [...axes.map(({ padBegin }) => padBegin), ...axes.map(({ padEnd }) => padEnd)];
@@ -96,10 +96,7 @@ export const maxPoolPadded: LiftStep = {
   },
 };
 
-const isUndilated = (node: Node): boolean => {
-  const dilations = node.attributes.get('dilations');
-  return dilations?.type !== 'ints' || dilations.value.every((one) => one === 1);
-};
+const isUndilated = (node: Node): boolean => windowAttributes(node, 0).dilations.every((one) => one === 1);
 
 /** AveragePool (opset 19): dilations. */
 export const averagePoolDilated: LiftStep = {
@@ -108,7 +105,7 @@ export const averagePoolDilated: LiftStep = {
     if (isUndilated(node)) return [{ ...node, attributes: withAttributes(node, { dilations: null }) }];
     const spelt = expansion(node, context);
     const axes = axesOf(node, context);
-    const { countIncludePad } = poolAttributes(node, axes.length);
+    const { countIncludePad } = averagePoolAttributes(node, axes.length);
     const channels = context.shape(spelt.input)?.[1] ?? 1;
     const all = shares(axes, countIncludePad);
     const [first = 1] = all;
@@ -126,7 +123,7 @@ export const averagePoolDilated: LiftStep = {
 export const lpPoolPlain: LiftStep = {
   from: 18,
   lift: (node, context) => {
-    const { ceilMode, p } = poolAttributes(node, 0);
+    const { ceilMode, p } = lpPoolAttributes(node, 0);
     if (isUndilated(node) && !ceilMode)
       return [{ ...node, attributes: withAttributes(node, { dilations: null, ceil_mode: null }) }];
     const spelt = expansion(node, context);

@@ -2,14 +2,8 @@
  * Resize and its forerunner Upsample. Until opset 10 there was one way to map coordinates (divide by the
  * scale); opset 18 and 19 added attributes that opset 17 lacks.
  */
-import {
-  type Attribute,
-  intAttribute,
-  intsAttribute,
-  type Node,
-  stringAttribute,
-  withAttributes,
-} from '../../graph.ts';
+import { resizeAttributes, upsampleAttributes } from '../../attributes/resize.ts';
+import { type Attribute, type Node, withAttributes } from '../../graph.ts';
 import { float32Tensor, float32View, int64Tensor } from '../../tensor.ts';
 import {
   firstOutput,
@@ -26,11 +20,11 @@ const asText = (value: string): Attribute => ({ type: 'string', value });
 export const upsampleToResize: LiftStep = {
   below: 10,
   lift: (node, context) => {
-    const attribute = node.attributes.get('scales');
+    const { scales: listed } = upsampleAttributes(node);
     const [input = ''] = node.inputs;
     const scales =
-      attribute?.type === 'floats'
-        ? context.addConstant(float32Tensor([attribute.value.length], attribute.value), `${node.name}/scales`)
+      listed !== undefined
+        ? context.addConstant(float32Tensor([listed.length], listed), `${node.name}/scales`)
         : (inputAt(node, 1) ?? refuse(node, context, 'it has no scales'));
     const plain = { ...node, inputs: [input, scales], attributes: withAttributes(node, { scales: null }) };
     return [{ ...asymmetric(plain, context), opType: 'Resize' }];
@@ -44,7 +38,7 @@ export const resizeToAsymmetric: LiftStep = {
 
 function asymmetric(node: Node, context: LiftContext): Node {
   const [input = '', scalesName = ''] = node.inputs;
-  const nearest = stringAttribute(node, 'mode', 'nearest') === 'nearest';
+  const nearest = upsampleAttributes(node).mode === 'nearest';
   // ONNX Runtime rounds down where such a node enlarges and up where it shrinks.
   const scales = nearest ? float32View(requireConstant(node, 1, context, 'scales')) : [];
   const shrinks = scales.some((scale) => scale < 1);
@@ -78,10 +72,10 @@ export const resizeOptionalInputs: LiftStep = {
  * gives, not rounded: then the factor follows from the lengths.
  */
 function fillsItsSizes(node: Node, context: LiftContext): boolean {
-  const policy = stringAttribute(node, 'keep_aspect_ratio_policy', 'stretch');
-  if (policy === 'stretch' || inputAt(node, 3) === undefined) return true;
+  const { axes: listed, keepAspectRatioPolicy } = resizeAttributes(node);
+  if (keepAspectRatioPolicy === 'stretch' || inputAt(node, 3) === undefined) return true;
   const [input, output] = [context.shape(node.inputs[0] ?? ''), context.shape(firstOutput(node))];
-  const axes = intsAttribute(node, 'axes') ?? (input ?? []).map((_, axis) => axis);
+  const axes = listed ?? (input ?? []).map((_, axis) => axis);
   const factors = axes.map((axis) => (output?.at(axis) ?? Number.NaN) / (input?.at(axis) ?? 1));
   return factors.every((factor) => factor === factors[0]);
 }
@@ -90,17 +84,21 @@ export const resizeWithoutAxes: LiftStep = {
   from: 18,
   lift: (node, context) => {
     if (!fillsItsSizes(node, context)) refuse(node, context, 'its aspect ratio gives no whole lengths');
-    if (intAttribute(node, 'antialias', 0) !== 0) refuse(node, context, 'it is antialiased');
-    if (stringAttribute(node, 'coordinate_transformation_mode', '') === 'half_pixel_symmetric') {
+    const {
+      antialias,
+      axes: listed,
+      coordinateTransformationMode,
+      keepAspectRatioPolicy,
+    } = resizeAttributes(node);
+    if (antialias) refuse(node, context, 'it is antialiased');
+    if (coordinateTransformationMode === 'half_pixel_symmetric') {
       refuse(node, context, 'its coordinate mode is half_pixel_symmetric');
     }
     const plain = {
       ...node,
       attributes: withAttributes(node, { axes: null, antialias: null, keep_aspect_ratio_policy: null }),
     };
-    const listed = intsAttribute(node, 'axes');
-    const stretches = stringAttribute(node, 'keep_aspect_ratio_policy', 'stretch') === 'stretch';
-    if (listed === undefined && stretches) return [plain];
+    if (listed === undefined && keepAspectRatioPolicy === 'stretch') return [plain];
     const shape =
       context.shape(node.inputs[0] ?? '') ?? refuse(node, context, 'the rank of its input is unknown');
     const axes = listed ?? shape.map((_, axis) => axis);

@@ -2,7 +2,8 @@
  * Softmax, LogSoftmax and Hardmax before opset 13: they flattened the input to a matrix at `axis` and
  * normalised its rows; from 13 on they normalise along one axis.
  */
-import { intAttribute, withAttributes } from '../../graph.ts';
+import { softmaxAttributes } from '../../attributes/reductions.ts';
+import { withAttributes } from '../../graph.ts';
 import { elementCount, int64Tensor } from '../../tensor.ts';
 import { derivedNode, firstOutput, type LiftStep } from './liftRule.ts';
 
@@ -11,7 +12,7 @@ export const rowsToAxis: LiftStep = {
   lift: (node, context) => {
     const [input = ''] = node.inputs;
     const shape = context.shape(input);
-    const given = intAttribute(node, 'axis', 1);
+    const { axis: given } = softmaxAttributes(node, context.opset);
     const axis = given < 0 && shape !== undefined ? given + shape.length : given;
     // Rows that extend along one axis only are normalised along that axis.
     if (given === -1 || (shape !== undefined && elementCount(shape.slice(axis + 1)) === 1)) {

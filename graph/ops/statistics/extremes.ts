@@ -1,5 +1,5 @@
 /** Statistics of ArgMax and ArgMin: a part gives its extreme element and where along the whole axis it lies. */
-import { intAttribute } from '../../graph.ts';
+import { argReduceAttributes } from '../../attributes/reductions.ts';
 import { float32Tensor } from '../../tensor.ts';
 import type { NodeView } from '../rule.ts';
 import { keptShape, type Statistics, writeReduced, writeReduction } from './statistics.ts';
@@ -18,10 +18,11 @@ export function extremes(axisOf: (view: NodeView) => number, which: 'ArgMax' | '
     partial(view, { value, indices }, write) {
       const axis = axisOf(view);
       const kept = keptShape(view, [axis]);
+      const { selectLastIndex } = argReduceAttributes(view.node);
       const attributes = {
         axis: { type: 'int', value: axis },
         keepdims: { type: 'int', value: 1 },
-        select_last_index: { type: 'int', value: intAttribute(view.node, 'select_last_index', 0) },
+        select_last_index: { type: 'int', value: selectLastIndex ? 1 : 0 },
       } as const;
       const position = write.node(which, [value], kept, { attributes, dataType: 'int64' });
       const all = write.constant(float32Tensor([indices.length], indices));
@@ -36,7 +37,7 @@ export function extremes(axisOf: (view: NodeView) => number, which: 'ArgMax' | '
       const extreme = writeReduction(write, reduceType, elements, [axis], kept);
       const among = write.node('Equal', [elements, extreme], joined, { dataType: 'bool' });
       // Of equal elements the first index counts, or the last; an index that exists stands for all others.
-      const last = intAttribute(view.node, 'select_last_index', 0) === 1;
+      const { selectLastIndex: last } = argReduceAttributes(view.node);
       const other = last ? 0 : (view.inputShape(0)[axis] ?? 1) - 1;
       const candidates = write.node(
         'Where',

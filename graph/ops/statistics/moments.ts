@@ -3,7 +3,7 @@
  * with its number of elements are combined by Chan's formula for any number of parts (Chan, Golub and LeVeque 1983).
  * Sums of squares would cancel.
  */
-import { floatAttribute } from '../../graph.ts';
+import { layerNormalizationAttributes } from '../../attributes/normalisations.ts';
 import { elementCount, float32Tensor, int64Tensor } from '../../tensor.ts';
 import type { NodeView } from '../rule.ts';
 import {
@@ -31,7 +31,7 @@ function scalar(write: ValueWriter, value: number): string {
 
 /** sqrt(variance + epsilon) */
 function withEpsilon(view: NodeView, variance: string, shape: readonly number[], write: ValueWriter): string {
-  const epsilon = scalar(write, floatAttribute(view.node, 'epsilon', 1e-5));
+  const epsilon = scalar(write, layerNormalizationAttributes(view.node).epsilon);
   return write.node('Sqrt', [write.node('Add', [variance, epsilon], shape)], shape);
 }
 

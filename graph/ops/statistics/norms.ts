@@ -1,5 +1,5 @@
 /** Statistics of LpNormalization: a part gives its sum of absolute values or of squares. */
-import { intAttribute } from '../../graph.ts';
+import { lpNormalizationAttributes } from '../../attributes/normalisations.ts';
 import { float32Tensor } from '../../tensor.ts';
 import type { NodeView } from '../rule.ts';
 import { keptShape, type Statistics, writeReduction } from './statistics.ts';
@@ -8,7 +8,7 @@ import { reduceTotals, writeTotal } from './totals.ts';
 /** `p` is 1 or 2 (the default). */
 export function norms(axesOf: (view: NodeView) => readonly number[]): Statistics {
   const totalOf = (view: NodeView) => {
-    const name = intAttribute(view.node, 'p', 2) === 1 ? 'ReduceL1' : 'ReduceL2';
+    const name = lpNormalizationAttributes(view.node).p === 1 ? 'ReduceL1' : 'ReduceL2';
     return reduceTotals[name];
   };
   return {

@@ -1,7 +1,7 @@
 /** Statistics of reductions: each part is reduced by itself, and the parts' results are reduced once more. */
+import { windowAttributes } from '../../attributes/windows.ts';
 import { elementCount, float32Tensor } from '../../tensor.ts';
 import type { NodeView } from '../rule.ts';
-import { windowAttributes } from '../windowAttributes.ts';
 import { keptShape, type Statistics, type ValueWriter, writeReduced, writeReduction } from './statistics.ts';
 
 export interface Total {

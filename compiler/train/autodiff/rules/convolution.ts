@@ -2,7 +2,7 @@
  * Gradients of convolutions over one or two axes, written so that onnxruntime's fast kernels apply: by the input as
  * a convolution with flipped weights, by the weights as a convolution of the input with the gradient.
  */
-import { intAttribute } from '../../../../graph/graph.ts';
+import { convAttributes, convTransposeAttributes } from '../../../../graph/attributes/windows.ts';
 import { type GradientRule, noGradient } from '../gradientRule.ts';
 import { type GraphBuilder, int, ints, type Ref } from '../graphBuilder.ts';
 import { weightGradient } from './weightGradient.ts';
@@ -11,7 +11,7 @@ import { type Window, windowOf } from './window.ts';
 export const conv: GradientRule = (context, dy) => {
   const { node, builder: b } = context;
   const [x, w] = [context.input(0), context.input(1)];
-  const group = intAttribute(node, 'group', 1);
+  const { group } = convAttributes(node, x.shape.length - 2);
   if (x.shape.length < 3 || x.shape.length > 4)
     throw noGradient(node, `convolutions over ${x.shape.length - 2} axes are not known here`);
   const window = windowOf(node, w.shape.slice(2), x.shape.slice(2), dy.shape.slice(2));
@@ -26,7 +26,7 @@ export const conv: GradientRule = (context, dy) => {
 export const convTranspose: GradientRule = (context, dy) => {
   const { node, builder: b } = context;
   const [x, w] = [context.input(0), context.input(1)];
-  const group = intAttribute(node, 'group', 1);
+  const { group } = convTransposeAttributes(node, x.shape.length - 2);
   if (x.shape.length < 3 || x.shape.length > 4)
     throw noGradient(node, `convolutions over ${x.shape.length - 2} axes are not known here`);
   const window = windowOf(node, w.shape.slice(2), dy.shape.slice(2), x.shape.slice(2));

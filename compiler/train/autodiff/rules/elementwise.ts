@@ -1,5 +1,5 @@
 /** Gradients of element-wise operators: one input, two inputs that broadcast, and activations with parameters. */
-import { floatAttribute } from '../../../../graph/graph.ts';
+import { hardSigmoidAttributes, leakyReluAttributes } from '../../../../graph/attributes/elementwise.ts';
 import { elementCount, float32View } from '../../../../graph/tensor.ts';
 import type { GradientRule, NodeContext } from '../gradientRule.ts';
 import { float, type GraphBuilder, type Ref } from '../graphBuilder.ts';
@@ -30,14 +30,13 @@ export const sqrt: GradientRule = (context, dy) => [
 export const reciprocal = sloped((b, _, y) => b.unary('Neg', b.mul(y, y)));
 
 export const leakyRelu = sloped((b, x, _, { node }) => {
-  const alpha = floatAttribute(node, 'alpha', 0.01);
+  const { alpha } = leakyReluAttributes(node);
   const positive = b.mask('Greater', x, b.scalar(0));
   return b.add(b.scale(positive, 1 - alpha), b.scalar(alpha));
 });
 
 export const hardSigmoid = sloped((b, x, _, { node }) => {
-  const alpha = floatAttribute(node, 'alpha', 0.2);
-  const beta = floatAttribute(node, 'beta', 0.5);
+  const { alpha, beta } = hardSigmoidAttributes(node);
   return b.scale(between(b, x, -beta / alpha, (1 - beta) / alpha), alpha);
 });
 

@@ -1,18 +1,16 @@
 /** Gradients of matrix products. */
-import { floatAttribute, intAttribute } from '../../../../graph/graph.ts';
+import { gemmAttributes } from '../../../../graph/attributes/products.ts';
 import type { GradientRule } from '../gradientRule.ts';
 import type { GraphBuilder, Ref } from '../graphBuilder.ts';
 
 export const gemm: GradientRule = (context, dy) => {
   const { builder: b, node } = context;
-  const alpha = floatAttribute(node, 'alpha', 1);
-  const transA = intAttribute(node, 'transA', 0) === 1;
-  const transB = intAttribute(node, 'transB', 0) === 1;
+  const { alpha, beta, transA, transB } = gemmAttributes(node);
   const [left, right] = [context.input(0), context.input(1)];
   return [
     () => (transA ? b.gemm(right, dy, transB, true, alpha) : b.gemm(dy, right, false, !transB, alpha)),
     () => (transB ? b.gemm(dy, left, true, transA, alpha) : b.gemm(left, dy, !transA, false, alpha)),
-    () => b.sumTo(b.scale(dy, floatAttribute(node, 'beta', 1)), context.input(2).shape),
+    () => b.sumTo(b.scale(dy, beta), context.input(2).shape),
   ];
 };
 

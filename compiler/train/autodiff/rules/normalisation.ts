@@ -1,5 +1,8 @@
 /** Gradients of batch and layer normalisation. */
-import { floatAttribute, intAttribute } from '../../../../graph/graph.ts';
+import {
+  batchNormalizationAttributes,
+  layerNormalizationAttributes,
+} from '../../../../graph/attributes/normalisations.ts';
 import { elementCount } from '../../../../graph/tensor.ts';
 import { type GradientRule, type NodeContext, noGradient } from '../gradientRule.ts';
 import type { GraphBuilder, Ref } from '../graphBuilder.ts';
@@ -10,8 +13,8 @@ import type { GraphBuilder, Ref } from '../graphBuilder.ts';
  */
 export const batchNormalization: GradientRule = (context, dy) => {
   const { node, builder: b } = context;
-  const training = intAttribute(node, 'training_mode', 0) === 1;
-  if (training && floatAttribute(node, 'momentum', 0.9) !== 0)
+  const { epsilon, momentum, trainingMode: training } = batchNormalizationAttributes(node);
+  if (training && momentum !== 0)
     throw noGradient(node, 'its batch statistics are not outputs; apply withBatchStatistics first');
   const x = context.input(0);
   const scale = context.input(1);
@@ -19,7 +22,7 @@ export const batchNormalization: GradientRule = (context, dy) => {
   const mean = training ? context.furtherOutput(1, scale.shape) : context.input(3);
   const variance = training ? context.furtherOutput(2, scale.shape) : context.input(4);
   const sums = cached(() => {
-    const inverse = inverseDeviation(b, variance, floatAttribute(node, 'epsilon', 1e-5));
+    const inverse = inverseDeviation(b, variance, epsilon);
     const gradient = overChannels(b, dy);
     const product = overChannels(b, b.mul(dy, x));
     return { inverse, gradient, scaled: b.mul(inverse, b.sub(product, b.mul(mean, gradient))) };
@@ -27,7 +30,7 @@ export const batchNormalization: GradientRule = (context, dy) => {
   return [
     () => {
       if (!training) {
-        const inverse = inverseDeviation(b, variance, floatAttribute(node, 'epsilon', 1e-5));
+        const inverse = inverseDeviation(b, variance, epsilon);
         return b.mul(dy, b.reshape(b.mul(scale, inverse), channels));
       }
       // scale / s (dy - mean(dy) - normalised x * mean(dy * normalised x)), gathered as p dy + q x + r per channel.
@@ -49,7 +52,7 @@ export const batchNormalization: GradientRule = (context, dy) => {
 export const layerNormalization: GradientRule = (context, dy) => {
   const { node, builder: b } = context;
   const [x, scale] = [context.input(0), context.input(1)];
-  const axis = intAttribute(node, 'axis', -1);
+  const { axis } = layerNormalizationAttributes(node);
   const first = axis < 0 ? axis + x.shape.length : axis;
   const axes = x.shape.map((_, i) => i).filter((i) => i >= first);
   const normalised = cached(() => normalise(context, x, axes));

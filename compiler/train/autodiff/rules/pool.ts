@@ -1,5 +1,5 @@
 /** Gradients of pooling. */
-import { intAttribute, intsAttribute } from '../../../../graph/graph.ts';
+import { averagePoolAttributes, maxPoolAttributes } from '../../../../graph/attributes/windows.ts';
 import { elementCount, float32Tensor } from '../../../../graph/tensor.ts';
 import { type GradientRule, noGradient } from '../gradientRule.ts';
 import { type GraphBuilder, int, ints, type Ref, string } from '../graphBuilder.ts';
@@ -16,7 +16,7 @@ export const globalAveragePool: GradientRule = (context, dy) => [
 /** The gradient goes where the forward pass says that its maximum came from. */
 export const maxPool: GradientRule = (context, dy) => [
   () => {
-    if (intAttribute(context.node, 'storage_order', 0) !== 0)
+    if (maxPoolAttributes(context.node, dy.shape.length - 2).storageOrder !== 0)
       throw noGradient(context.node, 'column-major indices are not known here');
     const indices = context.furtherOutput(1, dy.shape, 'int64');
     return scatterAdd(context.builder, context.input(0).shape, indices, dy);
@@ -27,11 +27,13 @@ export const averagePool: GradientRule = (context, dy) => [
   () => {
     const { node, builder: b } = context;
     const { shape } = context.input(0);
-    const kernel = intsAttribute(node, 'kernel_shape') ?? [];
+    const {
+      ceilMode,
+      countIncludePad: padsCount,
+      kernelShape: kernel = [],
+    } = averagePoolAttributes(node, shape.length - 2);
     const window = windowOf(node, kernel, shape.slice(2), dy.shape.slice(2));
-    const padsCount = intAttribute(node, 'count_include_pad', 0) === 1;
-    if (padsCount && intAttribute(node, 'ceil_mode', 0) === 1)
-      throw noGradient(node, 'ceil_mode with count_include_pad is not known here');
+    if (padsCount && ceilMode) throw noGradient(node, 'ceil_mode with count_include_pad is not known here');
     const shares = padsCount
       ? b.scale(dy, 1 / elementCount(kernel))
       : b.mul(dy, sharesOf(b, window, shape.slice(2), dy.shape.slice(2)));

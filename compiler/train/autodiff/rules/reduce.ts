@@ -1,5 +1,6 @@
 /** Gradients of reductions over given axes. */
-import { intAttribute, intsAttribute, type Node } from '../../../../graph/graph.ts';
+import { reduceAttributes } from '../../../../graph/attributes/reductions.ts';
+import type { Node } from '../../../../graph/graph.ts';
 import { elementCount, readIntegers } from '../../../../graph/tensor.ts';
 import { type GradientRule, type NodeContext, noGradient } from '../gradientRule.ts';
 import type { Ref } from '../graphBuilder.ts';
@@ -8,11 +9,10 @@ import type { Ref } from '../graphBuilder.ts';
 function reducedAxes(context: NodeContext): readonly number[] {
   const { node } = context;
   const rank = context.input(0).shape.length;
-  const listed = context.has(1) ? integersOf(context, node) : (intsAttribute(node, 'axes') ?? []);
+  const { axes = [], noopWithEmptyAxes } = reduceAttributes(node);
+  const listed = context.has(1) ? integersOf(context, node) : axes;
   if (listed.length > 0) return listed.map((axis) => (axis < 0 ? axis + rank : axis));
-  return intAttribute(node, 'noop_with_empty_axes', 0) === 1
-    ? []
-    : context.input(0).shape.map((_, axis) => axis);
+  return noopWithEmptyAxes ? [] : context.input(0).shape.map((_, axis) => axis);
 }
 
 function integersOf(context: NodeContext, node: Node): readonly number[] {

@@ -2,7 +2,8 @@
  * The gradient of Resize: interpolation is one matrix per axis, so the gradient multiplies by its transpose.
  * Only nearest and linear; antialiasing came after opset 17.
  */
-import { type Node, stringAttribute } from '../../../../graph/graph.ts';
+import { resizeAttributes } from '../../../../graph/attributes/resize.ts';
+import type { Node } from '../../../../graph/graph.ts';
 import { float32Tensor, float32View } from '../../../../graph/tensor.ts';
 import { type GradientRule, type NodeContext, noGradient } from '../gradientRule.ts';
 import type { GraphBuilder, Ref } from '../graphBuilder.ts';
@@ -32,7 +33,7 @@ function interpolationMatrix(context: NodeContext, axis: number): Float32Array |
     const at = row * from + Math.min(Math.max(column, 0), from - 1);
     matrix[at] = (matrix[at] ?? 0) + weight;
   };
-  const mode = stringAttribute(node, 'mode', 'nearest');
+  const { mode } = resizeAttributes(node);
   if (mode !== 'nearest' && mode !== 'linear') throw noGradient(node, `mode "${mode}" is not known here`);
   for (let row = 0; row < to; row++) {
     const x = position(row);
@@ -53,7 +54,7 @@ function scaleOf(context: NodeContext, axis: number, ratio: number): number {
 }
 
 function positionOf(node: Node, from: number, to: number, scale: number): (index: number) => number {
-  const mode = stringAttribute(node, 'coordinate_transformation_mode', 'half_pixel');
+  const { coordinateTransformationMode: mode } = resizeAttributes(node);
   switch (mode) {
     case 'half_pixel':
       return (index) => (index + 0.5) / scale - 0.5;
@@ -69,7 +70,7 @@ function positionOf(node: Node, from: number, to: number, scale: number): (index
 }
 
 function rounded(node: Node, x: number): number {
-  switch (stringAttribute(node, 'nearest_mode', 'round_prefer_floor')) {
+  switch (resizeAttributes(node).nearestMode) {
     case 'floor':
       return Math.floor(x);
     case 'ceil':

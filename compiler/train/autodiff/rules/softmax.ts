@@ -1,9 +1,9 @@
 /** Gradients of Softmax and LogSoftmax along one axis. */
-import { intAttribute } from '../../../../graph/graph.ts';
+import { softmaxAttributes } from '../../../../graph/attributes/reductions.ts';
 import type { GradientRule, NodeContext } from '../gradientRule.ts';
 
 function axisOf({ node, output }: NodeContext): number {
-  const axis = intAttribute(node, 'axis', -1);
+  const { axis } = softmaxAttributes(node);
   return axis < 0 ? axis + output.shape.length : axis;
 }
 

@@ -1,5 +1,11 @@
 /** Gradients of operators that only move elements. */
-import { intAttribute, intsAttribute, stringAttribute } from '../../../../graph/graph.ts';
+import {
+  concatAttributes,
+  depthToSpaceAttributes,
+  gatherAttributes,
+  padAttributes,
+  transposeAttributes,
+} from '../../../../graph/attributes/moves.ts';
 import { readIntegers } from '../../../../graph/tensor.ts';
 import { type GradientRule, type NodeContext, noGradient } from '../gradientRule.ts';
 import type { GraphBuilder, Ref } from '../graphBuilder.ts';
@@ -12,7 +18,7 @@ export const reshape: GradientRule = (context, dy) => [
 
 export const transpose: GradientRule = (context, dy) => [
   () => {
-    const perm = intsAttribute(context.node, 'perm') ?? dy.shape.map((_, axis) => dy.shape.length - 1 - axis);
+    const { perm } = transposeAttributes(context.node, dy.shape.length);
     return context.builder.transpose(
       dy,
       perm.map((_, axis) => perm.indexOf(axis)),
@@ -27,7 +33,7 @@ export const expand: GradientRule = (context, dy) => [
 
 export const concat: GradientRule = (context, dy) => {
   const { node, builder: b } = context;
-  const axis = positive(intAttribute(node, 'axis', 0), dy.shape.length);
+  const axis = positive(concatAttributes(node).axis, dy.shape.length);
   let position = 0;
   return node.inputs.map((_, i) => {
     const start = position;
@@ -93,7 +99,7 @@ function padAxis(b: GraphBuilder, x: Ref, axis: number, before: number, after: n
 export const pad: GradientRule = (context, dy) => [
   () => {
     const { node, builder: b } = context;
-    const mode = stringAttribute(node, 'mode', 'constant');
+    const { mode } = padAttributes(node);
     if (mode !== 'constant')
       throw noGradient(node, `only padding with a constant has a gradient here, not "${mode}"`);
     const pads = integersOf(context, 1, []);
@@ -113,7 +119,7 @@ export const gather: GradientRule = (context, dy) => [
     const { node, builder: b } = context;
     const { shape } = context.input(0);
     const indices = context.input(1);
-    const axis = positive(intAttribute(node, 'axis', 0), shape.length);
+    const axis = positive(gatherAttributes(node).axis, shape.length);
     const rank = indices.shape.length;
     // The gathered axes first, as ScatterND indexes.
     const indexAxes = indices.shape.map((_, i) => axis + i);
@@ -139,11 +145,11 @@ export const depthToSpace: GradientRule = (context, dy) => [
   () => {
     const { node, builder: b } = context;
     const { shape } = context.input(0);
-    const block = intAttribute(node, 'blocksize', 1);
+    const { blocksize: block, mode } = depthToSpaceAttributes(node);
     const [n = 1, c = 1, h = 1, w = 1] = shape;
     const apart = b.reshape(dy, [n, c / block ** 2, h, block, w, block]);
     // DCR: blocks lead the channels; CRD: they follow them.
-    const crd = stringAttribute(node, 'mode', 'DCR') === 'CRD';
+    const crd = mode === 'CRD';
     return b.reshape(b.transpose(apart, crd ? [0, 1, 3, 5, 2, 4] : [0, 3, 5, 1, 2, 4]), shape);
   },
 ];

@@ -1,5 +1,6 @@
 /** The geometry of a sliding window as a node's attributes give it, with automatic padding resolved. */
-import { intsAttribute, type Node, stringAttribute } from '../../../../graph/graph.ts';
+import { windowAttributes } from '../../../../graph/attributes/windows.ts';
+import type { Node } from '../../../../graph/graph.ts';
 
 export interface Window {
   readonly kernel: readonly number[];
@@ -20,16 +21,13 @@ export function windowOf(
   wide: readonly number[],
   narrow: readonly number[],
 ): Window {
-  const strides = intsAttribute(node, 'strides') ?? kernel.map(() => 1);
-  const dilations = intsAttribute(node, 'dilations') ?? kernel.map(() => 1);
-  const mode = stringAttribute(node, 'auto_pad', 'NOTSET');
-  const pads = intsAttribute(node, 'pads');
+  const { autoPad: mode, dilations, pads, strides } = windowAttributes(node, kernel.length);
   const reach = (axis: number): number =>
     ((narrow[axis] ?? 1) - 1) * (strides[axis] ?? 1) + ((kernel[axis] ?? 1) - 1) * (dilations[axis] ?? 1) + 1;
   const total = wide.map((length, axis) => reach(axis) - length);
   const before = wide.map((_, axis) => {
-    if (mode === 'VALID' || (mode === 'NOTSET' && pads === undefined)) return 0;
-    if (mode === 'NOTSET') return pads?.[axis] ?? 0;
+    if (mode === 'VALID') return 0;
+    if (mode === 'NOTSET') return pads[axis] ?? 0;
     const amount = Math.max(0, total[axis] ?? 0);
     return mode === 'SAME_UPPER' ? Math.floor(amount / 2) : Math.ceil(amount / 2);
   });
