@@ -3,6 +3,8 @@
  * without labels, over several kept ratios; beside a global budget the same ratio in every exchange. Goes on where it was
  * stopped: every point is written as it is measured. Hours; `nice` it.
  *
+ * `--rows`: of least squares per contraction; `--pictures`: at most so many give the figure, where there are more.
+ *
  *   npm run bench:sparse -- --models resnet20 --shards 2,4 --keep 0,0.05,0.1,0.2,0.4,1 --json bench/results/sparse.json
  */
 import { readFile } from 'node:fs/promises';
@@ -11,6 +13,7 @@ import { chooseBackend } from '../cli/backendOption.ts';
 import { type Analysis, analyse } from '../compiler/analyse.ts';
 import { chooseBest } from '../compiler/chooseBest.ts';
 import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
+import { sparsifyDefaults } from '../compiler/sparsifySettings.ts';
 import { thin } from '../compiler/thin.ts';
 import { uniformWithin } from '../compiler/uniformWithin.ts';
 import { sharedPath } from '../eval/cacheDir.ts';
@@ -27,11 +30,15 @@ const { values } = parseArgs({
     models: { type: 'string', default: Object.keys(subjects).join() },
     shards: { type: 'string', default: '2,4' },
     keep: { type: 'string', default: '0,0.05,0.1,0.2,0.4,1' },
+    rows: { type: 'string', default: String(sparsifyDefaults.rows) },
+    pictures: { type: 'string', default: '10000' },
     json: { type: 'string', default: 'bench/results/sparse.json' },
   },
 });
 const numbers = (text: string) => text.split(',').map(Number);
 const keeps = numbers(values.keep);
+const rows = Number(values.rows);
+const pictures = Number(values.pictures);
 /** Of the code that was loaded; it may change meanwhile. */
 const commit = currentCommit();
 
@@ -66,7 +73,7 @@ async function measure(name: string, subject: Subject, shards: number, backend: 
   const { shapes = {} } = subject;
   const { model, batchOpen } = await normaliseModel(original, { backend, shapes });
   const calibration = await subject.calibration(model.graph.inputs[0]?.name ?? '');
-  const settings = { numShards: shards, calibration, backend, openBatch: batchOpen };
+  const settings = { numShards: shards, calibration, backend, openBatch: batchOpen, rows };
   let step = '';
   const analysis: Analysis = await analyse(model, {
     ...settings,
@@ -75,7 +82,7 @@ async function measure(name: string, subject: Subject, shards: number, backend: 
       step = next;
     },
   });
-  const run = await subject.task();
+  const run = await subject.task(pictures);
   const whole = await openPredictor(model, original, backend);
   const dense = await run(whole.predict);
   await whole.release();
@@ -98,6 +105,7 @@ async function measure(name: string, subject: Subject, shards: number, backend: 
       unit: subject.unit,
       pictures: dense.count,
       calibrationSamples: analysis.held.samples,
+      rows,
       calibratedOn: subject.calibratedOn,
       measuredOn: subject.measuredOn,
       denseQuality,

@@ -1,7 +1,7 @@
 /**
  * The features that a budget buys, of several selections: by scores in the dense model, by scores in the sparse model that
- * a selection makes, the same ratio everywhere, and half of the budget each way. Each is fitted to a part of the samples and
- * judged on inputs that nothing is fitted to; the best is fitted to all of them.
+ * a selection makes, the same ratio everywhere, and half of the budget each way. Each is fitted roughly to a part of the samples
+ * and judged on inputs that nothing is fitted to; the best is fitted well, to all of them.
  */
 import type { Analysis } from './analyse.ts';
 import type { Budget } from './select/budget.ts';
@@ -19,7 +19,7 @@ export type SelectionName = 'dense scores' | 'sparse scores' | 'uniform' | 'mixe
 export interface Judged {
   readonly name: SelectionName;
   readonly chosen: readonly Candidate[];
-  /** The model that was judged. */
+  /** The model that was judged; in chooseBest's answer the one that is fitted well. */
   readonly fitted: Sparsified;
   /** Of its outputs; NaN where there was no choice. */
   readonly divergence: number;
@@ -80,16 +80,16 @@ async function openTrial(analysis: Analysis, settings: SparsifySettings): Promis
   const { backend, ridge } = { ...sparsifyDefaults, ...settings };
   const { model, judged: batches } = analysis;
   const expected: Outputs = await outputsOf(model, batches, backend);
+  // Squares alone: a fraction of the time, what scores speak of, and it puts selections in the same order.
+  const rough = { ...settings, sweeps: 0, scoreSweeps: 0, onProgress: () => {} };
   return {
     async rescored(chosen) {
       const regime = regimeOf({ analysis, backend, ridge, batches, expected });
-      // Squares alone: a third of the time, and what scores speak of.
-      const rough = { ...settings, sweeps: 0, scoreSweeps: 0, onProgress: () => {} };
       const { model: sparse } = await thin(analysis, chosen, rough, regime.onFit);
       return { ...analysis, candidates: await regime.scores(sparse) };
     },
     async judge(name, chosen) {
-      const fitted = await thin(analysis, chosen, settings);
+      const fitted = await thin(analysis, chosen, rough);
       const got = await outputsOf(fitted.model, batches, backend);
       return { name, chosen, fitted, divergence: divergence(expected, got) };
     },
@@ -103,6 +103,6 @@ export async function chooseBest(
   settings: SparsifySettings,
 ): Promise<Judged> {
   const [best] = await judgedSelections(analysis, budget, settings);
-  const final = Number.isNaN(best.divergence) || trialAnalysis(analysis) === analysis;
-  return final ? best : { ...best, fitted: await thin(analysis, best.chosen, settings) };
+  if (Number.isNaN(best.divergence)) return best;
+  return { ...best, fitted: await thin(analysis, best.chosen, settings) };
 }

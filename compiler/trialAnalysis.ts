@@ -6,9 +6,9 @@ import type { Analysis } from './analyse.ts';
 import type { Batch } from './calibrate/prefix.ts';
 
 /** Parts at most: one in so many batches is fitted to. */
-const mostParts = 4;
+const mostParts = 6;
 /** Batches that a trial has at least, where there are as many: some are left out of every fit. */
-const leastBatches = 10;
+const leastBatches = 6;
 
 export function trialAnalysis(analysis: Analysis): Analysis {
   const { held, dense } = analysis;

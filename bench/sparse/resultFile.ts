@@ -15,6 +15,8 @@ export interface Row extends Point {
   /** Pictures that gave the figure, and samples that the weights were adjusted to. */
   readonly pictures: number;
   readonly calibrationSamples: number;
+  /** Rows of least squares per contraction, at most. */
+  readonly rows: number;
   readonly calibratedOn: string;
   readonly measuredOn: string;
   readonly denseQuality: number;

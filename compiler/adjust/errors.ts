@@ -19,13 +19,18 @@ type OfRows<Result> = (batch: RowBatch, made: Float32Array, options: ErrorOption
 export const pseudoTargets: { readonly [Kind in ErrorKind]: OfRows<Float32Array> } = {
   squares: ({ targets, addends }) => lessAddends(targets, addends),
   /** Where the target is beyond a bound and what is made too, what is made is right as it is. */
-  rectified: ({ targets, addends }, made, { bounds: { low, high } }) =>
-    targets.map((target, i) => {
+  rectified({ targets, addends }, made, { bounds: { low, high } }) {
+    // A loop: this runs over every row of every sweep.
+    const wanted = new Float32Array(targets.length);
+    for (let i = 0; i < targets.length; i++) {
+      const target = targets[i] as number;
       const added = addends === undefined ? 0 : (addends[i] as number);
       const sum = (made[i] as number) + added;
-      const wanted = target <= low ? Math.min(sum, low) : target >= high ? Math.max(sum, high) : target;
-      return wanted - added;
-    }),
+      wanted[i] =
+        (target <= low ? Math.min(sum, low) : target >= high ? Math.max(sum, high) : target) - added;
+    }
+    return wanted;
+  },
   /** The softmax's curvature is at most 1/2 (Boehning and Lindsay 1988): a step of twice the gradient. */
   scores({ targets, addends }, made, { outputs, temperature }) {
     const wanted = softmaxRows(targets, outputs, temperature);
