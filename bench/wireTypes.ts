@@ -1,123 +1,99 @@
 /**
- * What a narrower wire type costs in accuracy: a CIFAR-10 network thinned to several kept ratios, each sent as float32, float16
- * and uint8 (a scale per feature, and one per value), run by devices of one process on test pictures that nothing was
- * calibrated on. Beside it the bytes that cross. Writes bench/results/wire-MODEL-Nshards.json.
+ * What a narrower wire type costs in quality: a subject of the sparse bench thinned to several kept ratios, each sent as
+ * float32, float16 and uint8 (a scale per feature, and one per value). Beside it the bytes that cross. Scales are from
+ * calibration inputs; no picture that gives the figure is among them. Writes bench/results/wire-MODEL-Nshards.json.
  *
- *   npx tsx bench/wireTypes.ts [resnet20|resnet32|resnet56] [--shards 2] [--calibrate 5000] [--keep 0.1,0.2,0.4,1] [--pictures 2000]
+ *   npx tsx bench/wireTypes.ts [resnet20|esrgan-slim|...] [--shards 2] [--keep 0.2] [--rows 40000] [--pictures 2000]
  */
-
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { chooseBackend } from '../cli/backendOption.ts';
-import type { Calibration } from '../compiler/calibrate/calibration.ts';
-import { openLocalRoom } from '../compiler/measure/localRoom.ts';
+import { heldSamples } from '../compiler/calibrate/heldSamples.ts';
 import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
 import { sparsify } from '../compiler/sparsify.ts';
-import { narrowWires, type Wired } from '../compiler/wire/narrowWires.ts';
+import { sparsifyDefaults } from '../compiler/sparsifySettings.ts';
+import { narrowWires } from '../compiler/wire/narrowWires.ts';
 import { sharedPath } from '../eval/cacheDir.ts';
-import { cifar10Input, type LabelledImages, loadCifar10 } from '../eval/cifar10.ts';
 import { loadModel } from '../graph/load.ts';
-import { float32Tensor, float32View } from '../graph/tensor.ts';
 import type { ScaleChoice, WireChoice } from '../protocol/compileChoices.ts';
-import type { Backend } from '../runtime/backend.ts';
-import { oneShardEach } from '../runtime/lower/placements.ts';
-import { wholeWeights } from '../runtime/weights/blob.ts';
+import { currentCommit } from '../tests/verify/results.ts';
+import { openLoweredPredictor } from './sparse/loweredPredictor.ts';
+import { costOf } from './sparse/measureRow.ts';
+import { subjects } from './sparse/subjects.ts';
 
-const batchImages = 100;
-/** Of the calibration pictures, those that scales are taken from. */
-const scaleImages = 1000;
+/** Of the calibration's samples, those that scales are taken from. */
+const scaleSamples = 1000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     shards: { type: 'string', default: '2' },
-    calibrate: { type: 'string', default: '5000' },
-    keep: { type: 'string', default: '0.1,0.2,0.4,1' },
+    keep: { type: 'string', default: '0.2' },
+    rows: { type: 'string', default: String(sparsifyDefaults.rows) },
     pictures: { type: 'string', default: '2000' },
   },
 });
 const name = positionals[0] ?? 'resnet20';
 const numShards = Number(values.shards);
-const samples = Number(values.calibrate);
-const testCount = Number(values.pictures);
+const rows = Number(values.rows);
 
 function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-function batchesOf(images: LabelledImages, input: string, count: number): Calibration {
-  return {
-    samples: count,
-    *batches() {
-      for (let start = 0; start < count; start += batchImages) {
-        const size = Math.min(batchImages, count - start);
-        yield { [input]: float32Tensor([size, 3, 32, 32], cifar10Input(images, start, size)) };
-      }
-    },
-  };
-}
-
-/** Percentage of pictures that the devices name rightly, and the bytes that cross for one picture. */
-async function measure(
-  { model, division }: Wired,
-  pictures: Calibration,
-  labels: ArrayLike<number>,
-  backend: Backend,
-) {
-  const plan = { model, division, openBatch: true, weights: wholeWeights(model), warmUp: false };
-  const placement = oneShardEach(numShards);
-  const room = await openLocalRoom({ planOf: () => plan, placement, backend });
-  let right = 0;
-  let seen = 0;
-  for await (const batch of pictures.batches()) {
-    const [scores] = Object.values((await room.run(batch)).outputs);
-    if (scores === undefined) continue;
-    const classes = scores.dims.at(-1) ?? 1;
-    const all = float32View(scores);
-    for (let start = 0; start < all.length; start += classes) {
-      const row = all.subarray(start, start + classes);
-      if (row.indexOf(row.reduce((a, b) => Math.max(a, b))) === labels[seen++]) right++;
-    }
-  }
-  await room.close();
-  return {
-    accuracy: Math.round((1e4 * right) / seen) / 100,
-    bytes: room.room.exchangedBytes,
-    rounds: room.room.rounds,
-  };
-}
-
-const path = sharedPath(`models/${name}-cifar10.onnx`);
+const subject = subjects[name];
+if (subject === undefined) throw new Error(`Expected one of ${Object.keys(subjects).join()}, got "${name}".`);
+const path = sharedPath(`models/${subject.model}.onnx`);
 if (path === undefined) {
-  note(`Skipped: ../shared/models/${name}-cifar10.onnx is not on this machine.`);
+  note(`Skipped: ../shared/models/${subject.model}.onnx is not on this machine.`);
   process.exit(0);
 }
+const commit = currentCommit();
 const backend = await chooseBackend('auto', { threads: 1 });
-const { model } = await normaliseModel(loadModel(new Uint8Array(await readFile(path))), { backend });
-const input = model.graph.inputs[0]?.name ?? '';
-const test = await loadCifar10('test');
-const pictures = batchesOf(test, input, testCount);
-const train = await loadCifar10('train', samples);
-const calibration = batchesOf(train, input, samples);
-const scales = batchesOf(train, input, Math.min(samples, scaleImages));
+const original = loadModel(new Uint8Array(await readFile(path)));
+const { model, batchOpen: openBatch } = await normaliseModel(original, {
+  backend,
+  shapes: subject.shapes ?? {},
+});
+const calibration = await subject.calibration(model.graph.inputs[0]?.name ?? '');
+const scales = await heldSamples(calibration, scaleSamples);
+const run = await subject.task(Number(values.pictures));
 const kinds: readonly (readonly [WireChoice, ScaleChoice])[] = [
   ['float32', 'feature'],
   ['float16', 'feature'],
   ['uint8', 'feature'],
   ['uint8', 'tensor'],
 ];
-const rows = [];
+const points = [];
+let pictures = 0;
 for (const keep of values.keep.split(',').map(Number)) {
-  const sparse = await sparsify(model, { keep }, { numShards, calibration, backend });
+  const sparse = await sparsify(model, { keep }, { numShards, calibration, backend, openBatch, rows });
   for (const [wire, scalePer] of kinds) {
-    const options = { wire, scalePer, calibration: scales, backend, openBatch: true };
+    const options = { wire, scalePer, calibration: scales, backend, openBatch };
     const wired = await narrowWires(sparse.model, sparse.division, options);
-    const row = { keep, wire, scalePer, ...(await measure(wired, pictures, test.labels, backend)) };
-    note(JSON.stringify(row));
-    rows.push(row);
+    const predictor = await openLoweredPredictor(wired, original, backend);
+    const { count, figures } = await run(predictor.predict);
+    await predictor.release();
+    const { bytes, rounds } = costOf(wired.model, wired.division);
+    pictures = count;
+    points.push({ keep, wire, scalePer, quality: figures[subject.figure], bytes, rounds });
+    note(JSON.stringify(points.at(-1)));
   }
 }
-const result = { model: name, numShards, calibration: samples, pictures: testCount, rows };
+const { figure, unit, calibratedOn, measuredOn } = subject;
+const result = {
+  model: name,
+  numShards,
+  figure,
+  unit,
+  calibratedOn,
+  calibrationSamples: calibration.samples,
+  measuredOn,
+  pictures,
+  rows,
+  commit,
+  points,
+};
 await writeFile(
   new URL(`results/wire-${name}-${numShards}shards.json`, import.meta.url),
   `${JSON.stringify(result, undefined, 1)}\n`,
