@@ -93,14 +93,18 @@ async function measure(name: string, subject: Subject, shards: number, backend: 
   for (const point of missing) {
     const before = cpuSeconds();
     const budget = { keep: point.keep };
-    const fitted =
+    const { name: chosenBy, fitted } =
       point.selection === 'budget'
-        ? (await chooseBest(analysis, budget, settings)).fitted
-        : await thin(analysis, uniformWithin(analysis, budget, 'float32'), settings);
+        ? await chooseBest(analysis, budget, settings)
+        : {
+            name: 'uniform' as const,
+            fitted: await thin(analysis, uniformWithin(analysis, budget, 'float32'), settings),
+          };
     const measured = await measurePoint(bench, fitted);
     const row = {
       ...point,
       ...measured,
+      chosenBy,
       figure: subject.figure,
       unit: subject.unit,
       pictures: dense.count,

@@ -1,6 +1,7 @@
 /** The file of a sparse curve's points: read, added to, written whole after each, one point a line. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { SelectionName } from '../../compiler/chooseBest.ts';
 import type { Cost, Point } from './measureRow.ts';
 
 export type Selection = 'budget' | 'uniform';
@@ -10,6 +11,8 @@ export interface Row extends Point {
   readonly shards: number;
   readonly selection: Selection;
   readonly keep: number;
+  /** Which of the selections that the budget bought was judged best. */
+  readonly chosenBy: SelectionName;
   readonly figure: string;
   readonly unit: '%' | 'dB';
   /** Pictures that gave the figure, and samples that the weights were adjusted to. */
