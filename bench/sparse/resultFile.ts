@@ -11,8 +11,8 @@ export interface Row extends Point {
   readonly shards: number;
   readonly selection: Selection;
   readonly keep: number;
-  /** Which of the selections that the budget bought was judged best. */
-  readonly chosenBy: SelectionName;
+  /** Which of the selections that the budget bought was judged best; absent in points of before it was noted. */
+  readonly chosenBy?: SelectionName;
   readonly figure: string;
   readonly unit: '%' | 'dB';
   /** Pictures that gave the figure, and samples that the weights were adjusted to. */

@@ -29,11 +29,11 @@ export function sparseSection(): string[] {
       ];
     });
   const measured = [...new Map(points.map((point) => [point.model, point])).values()].map(
-    ({ model, figure, measuredOn, pictures, calibratedOn }) =>
-      `${model}: ${figure} on ${measuredOn} (n = ${pictures}), calibrated on ${calibratedOn}`,
+    ({ model, figure, measuredOn, pictures, calibratedOn, rows }) =>
+      `${model}: ${figure} on ${measuredOn} (n = ${pictures}), calibrated on ${calibratedOn}, ${rows} rows of least squares`,
   );
   return [
-    `**Sparse exchanges after training.** \`npm run bench:sparse\`: divided by channels, weights adjusted by least squares on unlabelled inputs, never on pictures that give the figure; one budget over all exchanges beside the same ratio in every exchange. MACs and weights are the largest shard's against dense channels. ${measured.join('; ')}. ${origins(points)}.`,
+    `**Sparse exchanges after training.** \`npm run bench:sparse\`: divided by channels, weights adjusted by least squares on unlabelled inputs, never on pictures that give the figure; one budget over all exchanges beside the same ratio in every exchange; kept is the share of a dense exchange's bytes of features. MACs and weights are the largest shard's against dense channels. ${measured.join('; ')}. ${origins(points)}.`,
     '',
     markdownTable(
       [
