@@ -4,7 +4,7 @@
  * Controls come first and last. Prints tables and writes JSON.
  *
  *   npm run bench:scaler -- [--models resnet20,esrgan-slim] [--parts main,sizes,link,way] [--megabits 60] [--seconds 4]
- *                           [--adapt 14] [--roundtrip 40] [--json bench/results/scaler.json|-]
+ *                           [--adapt 14] [--roundtrip 40] [--trace] [--json bench/results/scaler.json|-]
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -59,6 +59,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '4' },
     adapt: { type: 'string', default: '14' },
     roundtrip: { type: 'string', default: '40' },
+    trace: { type: 'boolean', default: false },
     json: { type: 'string', default: fileURLToPath(new URL('./results/scaler.json', import.meta.url)) },
   },
 });
@@ -66,6 +67,7 @@ const tell = (what: string) => process.stderr.write(`${what}\n`);
 const options: MeasureOptions = {
   seconds: Number(values.seconds),
   adaptSeconds: Number(values.adapt),
+  trace: values.trace,
   tell,
 };
 const parts = values.parts.split(',');

@@ -1,5 +1,5 @@
 /** Many runs of one page on a plan with an objective: loads it, makes the load, and counts what was answered when. */
-import type { Overloaded, Room, RunReport, Session } from '../../web/index.ts';
+import type { Decision, Overloaded, Room, RunReport, Session } from '../../web/index.ts';
 
 /** An input of a plan, and what its shards together give of it; both as raw float32. */
 export interface PlanCase {
@@ -44,6 +44,8 @@ export interface Served {
   readonly setting: { readonly batch: number; readonly instances: number };
   readonly phase: string;
   readonly reason: string;
+  /** All that was decided since the plan was loaded, oldest first. */
+  readonly decisions: readonly Decision[];
   /** Devices of each instance. */
   readonly placements: readonly number[];
   readonly computeMs: number | null;
@@ -59,6 +61,7 @@ export class ManyRuns {
   #session: Session | null = null;
   #feeds: Parameters<Session['run']>[0] = {};
   #expected: Float32Array = new Float32Array();
+  #decisions: Decision[] = [];
 
   async load(room: Room, given: PlanCase, wishes: ScalerSettings): Promise<void> {
     const { p95Ms, devicesPerInstance, ...rest } = wishes;
@@ -68,6 +71,9 @@ export class ManyRuns {
       ...rest,
       ...(devicesPerInstance === undefined ? {} : { devicesPerInstance }),
     });
+    const decisions: Decision[] = [];
+    this.#decisions = decisions;
+    this.#session.onDecision((decision) => decisions.push(decision));
     this.#feeds = { [given.name]: { data: await floats(given.inputUrl), dims: given.dims } };
     this.#expected = await floats(given.expectedUrl);
   }
@@ -130,6 +136,7 @@ export class ManyRuns {
       setting: stats?.decision.setting ?? { batch: 1, instances: 1 },
       phase: stats?.decision.phase ?? '',
       reason: stats?.decision.reason ?? '',
+      decisions: this.#decisions,
       placements: stats?.placements.map((devices) => devices.length) ?? [],
       computeMs: stats?.computeMs ?? null,
       networkMs: stats?.networkMs ?? null,

@@ -1,4 +1,5 @@
 /** All ways to choose a setting on one network in one room, one after the other, and the few figures of each. */
+import type { Decision } from '../../web/index.ts';
 import { median, quantile, rounded } from '../figures.ts';
 import type { Load, PlanCase, ScalerSettings } from '../page/manyRuns.ts';
 import { adaptiveWays, alone, grid, maxBatch, maxInstances, objectiveFactor, type Way } from './models.ts';
@@ -36,6 +37,8 @@ export interface WayResult {
 export interface MeasureOptions {
   readonly seconds: number;
   readonly adaptSeconds: number;
+  /** Tells every decision too. */
+  readonly trace: boolean;
   tell(what: string): void;
 }
 
@@ -66,7 +69,7 @@ export async function measureWay(
   { name, policy, adapts }: Way,
   loads: readonly Omit<Load, 'ms'>[],
   p95Ms: number,
-  { seconds, adaptSeconds, tell }: MeasureOptions,
+  { seconds, adaptSeconds, trace, tell }: MeasureOptions,
 ): Promise<WayResult[]> {
   const settings: ScalerSettings = {
     p95Ms,
@@ -78,6 +81,7 @@ export async function measureWay(
   const adaptMs = adapts ? adaptSeconds * 1000 : 0;
   const timed = loads.map((load) => ({ ...load, ms: seconds * 1000 }));
   const measured = await room.measure(given, settings, timed, adaptMs);
+  if (trace) for (const line of decisionLines(measured.at(-1)?.decisions ?? [])) tell(line);
   return measured.map((served, i) => {
     const result = figuresOf(name, loads[i]?.kind ?? 'steady', served, p95Ms);
     const { load, batch, instances, within, throughput } = result;
@@ -108,6 +112,18 @@ export async function measureAll(
   for (const way of grid) if (way.name === best.way && way.name !== alone.name) await add(way, [burst]);
   for (const way of adaptiveWays) await add(way, both);
   return results;
+}
+
+/** Of every window what was measured, and what was decided from it. */
+function decisionLines(decisions: readonly Decision[]): string[] {
+  const start = decisions[0]?.at ?? 0;
+  return decisions.map(({ at, report, setting, phase, reason }) => {
+    const seen =
+      report === null
+        ? 'no window'
+        : `(${report.setting.batch}, ${report.setting.instances}) took ${report.p95Ms.toFixed(1)} ms at p95, ${report.medianMs.toFixed(1)} in the middle, ${report.throughput.toFixed(0)} a second in ${report.batches} batches`;
+    return `    ${((at - start) / 1000).toFixed(1)} s: ${seen}; ${phase} (${setting.batch}, ${setting.instances}): ${reason}`;
+  });
 }
 
 function figuresOf(way: string, load: Load['kind'], measured: Measured, p95Ms: number): WayResult {
