@@ -25,7 +25,11 @@ export async function createDelayedRelay(roundTripMs: number): Promise<DelayedRe
   const proxy = createSocket('udp4');
   // The server may not be there yet, and ends before its clients do: they send again, or not any more.
   const ignore = (): void => undefined;
-  const later = (send: () => void) => setTimeout(send, delayMs).unref();
+  let closed = false;
+  const later = (send: () => void) =>
+    setTimeout(() => {
+      if (!closed) send();
+    }, delayMs).unref();
   const upstreamOf = (address: string, port: number): Socket => {
     const key = `${address}:${port}`;
     const known = upstreams.get(key);
@@ -36,13 +40,10 @@ export async function createDelayedRelay(roundTripMs: number): Promise<DelayedRe
     upstreams.set(key, upstream);
     return upstream;
   };
-  let closed = false;
   proxy.on('error', ignore);
   proxy.on('message', (data, { address, port }) => {
     const upstream = upstreamOf(address, port);
-    later(() => {
-      if (!closed) upstream.send(data, turn.port, loopback, ignore);
-    });
+    later(() => upstream.send(data, turn.port, loopback, ignore));
   });
   await new Promise<void>((resolve) => proxy.bind(0, loopback, resolve));
   const { username, credential } = turn;

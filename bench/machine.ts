@@ -72,6 +72,7 @@ export function describeMachine() {
     platform: `${process.platform} ${process.arch}`,
     node: process.version,
     scheduling: schedulingClass(),
+    realTimeShare: realTimeShare(),
   };
 }
 
@@ -81,6 +82,21 @@ function schedulingClass(): string | null {
     return (
       /SCHED_\w+/.exec(execFileSync('chrt', ['-p', String(process.pid)], { encoding: 'utf8' }))?.[0] ?? null
     );
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The part of each second that real-time processes may have; the kernel stops them for the rest, which a p95 sees where
+ * they use every core: `sysctl kernel.sched_rt_runtime_us=1000000` for as long as is measured.
+ */
+function realTimeShare(): number | null {
+  try {
+    const [runtime, period] = ['runtime', 'period'].map((name) =>
+      Number(readFileSync(`/proc/sys/kernel/sched_rt_${name}_us`, 'utf8')),
+    );
+    return runtime === undefined || period === undefined ? null : runtime / period;
   } catch {
     return null;
   }

@@ -4,7 +4,7 @@
  * Controls come first and last. Prints tables and writes JSON.
  *
  *   npm run bench:scaler -- [--models resnet20,esrgan-slim] [--parts main,sizes,link,way] [--megabits 60] [--seconds 4]
- *                           [--adapt 14] [--roundtrip 40] [--trace] [--json bench/results/scaler.json|-]
+ *                           [--adapt 24] [--roundtrip 40] [--trace] [--json bench/results/scaler.json|-]
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -57,7 +57,7 @@ const { values } = parseArgs({
     parts: { type: 'string', default: 'main,sizes,link,way' },
     megabits: { type: 'string', default: '60' },
     seconds: { type: 'string', default: '4' },
-    adapt: { type: 'string', default: '14' },
+    adapt: { type: 'string', default: '24' },
     roundtrip: { type: 'string', default: '40' },
     trace: { type: 'boolean', default: false },
     json: { type: 'string', default: fileURLToPath(new URL('./results/scaler.json', import.meta.url)) },

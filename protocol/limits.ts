@@ -128,7 +128,7 @@ export const limits = {
   windowLeastBatches: 5,
   windowMs: 2_000,
   /** No window is shorter, however quick its batches: what else a device does for a moment would fill it. */
-  windowShortestMs: 200,
+  windowShortestMs: 500,
   /** After instances were made engines still compile beside what they run; nothing counts until then. */
   settleMs: 500,
   /** Over which the panel's percentiles and throughput are taken. */

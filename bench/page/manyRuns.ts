@@ -1,8 +1,9 @@
 /** Many runs of one page on a plan with an objective: loads it, makes the load, and counts what was answered when. */
 import type { Decision, Overloaded, Room, RunReport, Session } from '../../web/index.ts';
 
-/** An input of a plan, and what its shards together give of it; both as raw float32. */
+/** An input of a plan, and what its shards together give of it; both raw numbers of one type. */
 export interface PlanCase {
+  readonly dataType: 'float32' | 'uint8';
   readonly planUrl: string;
   readonly name: string;
   readonly dims: readonly number[];
@@ -60,12 +61,13 @@ const checkedRuns = 3;
 export class ManyRuns {
   #session: Session | null = null;
   #feeds: Parameters<Session['run']>[0] = {};
-  #expected: Float32Array = new Float32Array();
+  #expected: Float32Array | Uint8Array = new Float32Array();
   #decisions: Decision[] = [];
 
   async load(room: Room, given: PlanCase, wishes: ScalerSettings): Promise<void> {
     const { p95Ms, devicesPerInstance, ...rest } = wishes;
-    const floats = async (url: string) => new Float32Array(await (await fetch(url)).arrayBuffer());
+    const Numbers = given.dataType === 'float32' ? Float32Array : Uint8Array;
+    const numbers = async (url: string) => new Numbers(await (await fetch(url)).arrayBuffer());
     this.#session = await room.load(given.planUrl, {
       slo: { p95Ms },
       ...rest,
@@ -74,8 +76,8 @@ export class ManyRuns {
     const decisions: Decision[] = [];
     this.#decisions = decisions;
     this.#session.onDecision((decision) => decisions.push(decision));
-    this.#feeds = { [given.name]: { data: await floats(given.inputUrl), dims: given.dims } };
-    this.#expected = await floats(given.expectedUrl);
+    this.#feeds = { [given.name]: { data: await numbers(given.inputUrl), dims: given.dims } };
+    this.#expected = await numbers(given.expectedUrl);
   }
 
   /** Instances that are there, of those that are wanted. */
@@ -147,7 +149,7 @@ export class ManyRuns {
   #errorOf(outputs: Awaited<ReturnType<Session['run']>>): number {
     let [at, difference, largest] = [0, 0, 0];
     for (const { data } of Object.values(outputs)) {
-      for (const value of data as Float32Array) {
+      for (const value of data as Float32Array | Uint8Array) {
         const wanted = this.#expected[at++] ?? Number.NaN;
         difference = Math.max(difference, Math.abs(value - wanted));
         largest = Math.max(largest, Math.abs(wanted));

@@ -1,5 +1,9 @@
 /** What the scaler is measured on, as data: networks, ways to choose the setting, and the loads. */
+import type { PixelOptions } from '../../protocol/compileChoices.ts';
 import type { Load, ScalerSettings } from '../page/manyRuns.ts';
+
+/** A pixel of 255 is 1. */
+const unit = { scale: 255 };
 
 export interface ScalerModel {
   readonly id: string;
@@ -8,6 +12,8 @@ export interface ScalerModel {
   readonly input: { readonly name: string; readonly dims: readonly number[] };
   /** Part of the features that still travel; null for a dense plan. */
   readonly keep: number | null;
+  /** Pictures travel as bytes, both ways; else numbers do. */
+  readonly pixels: PixelOptions | null;
 }
 
 const upscaler = (side: number): ScalerModel => ({
@@ -16,6 +22,7 @@ const upscaler = (side: number): ScalerModel => ({
   file: 'esrgan-slim-x4.onnx',
   input: { name: 'input', dims: [1, 3, side, side] },
   keep: 0.05,
+  pixels: { input: unit, output: unit },
 });
 
 export const resnet20: ScalerModel = {
@@ -24,6 +31,7 @@ export const resnet20: ScalerModel = {
   file: 'resnet20-cifar10.onnx',
   input: { name: 'input', dims: [1, 3, 32, 32] },
   keep: null,
+  pixels: null,
 };
 /** Its rounds are many and small: on a link its devices wait more than they compute or send. */
 export const resnet20Sparse: ScalerModel = {

@@ -10,6 +10,7 @@ import { compileModel } from '../../compiler/compile.ts';
 import { runWhole } from '../../compiler/measure/verify.ts';
 import { loadModel } from '../../graph/load.ts';
 import { randomTensor, seededRandom } from '../../graph/random.ts';
+import { float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import { openPlan } from '../../runtime/plan.ts';
@@ -58,9 +59,13 @@ export async function serveScalerSite(host: string): Promise<ScalerSite> {
   };
 }
 
+function picture(dims: readonly number[], shares: Float32Array): Tensor {
+  return { dataType: 'uint8', dims, data: Uint8Array.from(shares, (share) => Math.floor(256 * share)) };
+}
+
 /** Writes the plan, a random input, and what the plan's function gives of it in one piece, apart from any room. */
 async function compilePlan(model: ScalerModel, folder: string, backend: Backend): Promise<PlanCase> {
-  const { id, file, input, keep } = model;
+  const { id, file, input, keep, pixels } = model;
   const bytes = readSharedModel(file);
   const shapes = { [input.name]: input.dims };
   const calibration = async () =>
@@ -74,6 +79,7 @@ async function compilePlan(model: ScalerModel, folder: string, backend: Backend)
     axis: 'channels',
     shapes,
     backend,
+    ...(pixels === null ? {} : { pixels }),
     ...(keep === null ? {} : { sparse: { calibration: await calibration(), budget: { keep } } }),
   });
   const write = async (name: string, content: Uint8Array) => {
@@ -95,7 +101,8 @@ async function compilePlan(model: ScalerModel, folder: string, backend: Backend)
     stageModel(plan.model, program, wholeStage(program), blob, plan.file.maxBatch > 1),
     [{ path: weightsPath, data: blob.data }],
   );
-  const tensor = randomTensor('float32', input.dims, seededRandom(7), [0, 1]);
+  const numbers = float32View(randomTensor('float32', input.dims, seededRandom(7), [0, 1]));
+  const tensor = pixels === null ? float32Tensor(input.dims, numbers) : picture(input.dims, numbers);
   const outputs = await runWhole(session, backend, { [input.name]: tensor });
   await session.release();
   const expected = Buffer.concat(
@@ -107,6 +114,7 @@ async function compilePlan(model: ScalerModel, folder: string, backend: Backend)
     }),
   );
   return {
+    dataType: pixels === null ? 'float32' : 'uint8',
     planUrl: `/${id}/plan.json`,
     ...input,
     inputUrl: await write('input.bin', tensor.data),

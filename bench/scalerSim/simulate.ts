@@ -8,7 +8,7 @@ import type { PolicyChoice } from '../../web/scaler/policies.ts';
 import { createScaler } from '../../web/scaler/scaler.ts';
 import type { Decision } from '../../web/scaler/scalerApi.ts';
 import type { ScalerLimits, Setting } from '../../web/scaler/setting.ts';
-import { type LatencyCurve, SimulatedPool } from '../../web/scaler/testing/simulatedPool.ts';
+import { type LatencyCurve, type Pauses, SimulatedPool } from '../../web/scaler/testing/simulatedPool.ts';
 import { VirtualClock } from '../../web/scaler/testing/virtualClock.ts';
 
 /** Something that happens so many windows after the start. */
@@ -32,6 +32,7 @@ export interface SimulationOptions {
   readonly outstanding: number;
   readonly correction?: LatencyCorrection;
   readonly changes?: readonly Change[];
+  readonly pauses?: Pauses;
 }
 
 export interface Served {
@@ -62,6 +63,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     curve: options.curve,
     capacity: options.limits.maxInstances,
     noise: () => Math.exp(options.noise * normal()),
+    ...(options.pauses === undefined ? {} : { pauses: options.pauses }),
     onServed: (batch) => served.push(batch),
   });
   let windows = 0;

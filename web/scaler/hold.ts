@@ -3,14 +3,17 @@
  * or a setting that once missed the objective deserves another try.
  */
 import { limits } from '../../protocol/limits.ts';
-import type { Measurements } from './measurements.ts';
+import { mayBeBadMoment, RecentWindows } from './badMoment.ts';
+import type { Measured, Measurements } from './measurements.ts';
 import { bandStart, type PolicyContext, worthwhileGain } from './policyContext.ts';
-import { type Search, type Setting, settingText } from './setting.ts';
+import { type Search, type Setting, settingText, type WindowReport } from './setting.ts';
 
-/** Medians that differ by less are noise. */
-const noticeable = 1.15;
-/** Medians that differ by so much: what was measured before says nothing any more. */
+/** Speeds that differ by less are noise. */
+const noticeable = 1.25;
+/** Speeds that differ by so much: what was measured before says nothing any more. */
 const anotherWorld = 2;
+/** One window may be a bad moment of the machine, and so may two; so many in a row are a change. */
+const lastingWindows = 3;
 
 /** Full windows until a near miss is tried again; doubles, so that trying stays below one window in a hundred. */
 export class RetryInterval {
@@ -33,23 +36,28 @@ export class RetryInterval {
 export function* hold(context: PolicyContext, setting: Setting, retry: RetryInterval): Search<void> {
   const { measurements } = context;
   let changed = 0;
+  let afresh = false;
+  const recent = new RecentWindows();
   for (let windows = 0; ; ) {
-    const report = yield { setting, phase: 'hold', reason: reasonFor(context, setting) };
+    const report = yield { setting, phase: 'hold', reason: reasonFor(context, setting), afresh };
     const limitMs = context.objective.p95Ms;
     const isMissed = report.p95Ms > limitMs;
     if (!report.saturated && !isMissed) continue;
     // Windows of slow models are cut short, and count as the part they are.
     windows += Math.min(1, report.batches / limits.windowBatches);
     const before = measurements.get(setting);
-    const ratio = before === undefined ? 1 : report.medianMs / before.medianMs;
+    const ratio = before === undefined ? 1 : slowdown(before, report);
+    recent.add(report);
+    const isOdd = mayBeBadMoment(report, limitMs, before?.p95Ms);
+    afresh = isOdd && recent.keep();
+    if (afresh) continue;
     if (isMissed && (before === undefined || before.p95Ms <= limitMs)) {
       noteChange(measurements, ratio, retry);
-      measurements.record(report);
+      measurements.record(isOdd ? { ...report, p95Ms: recent.leastMissMs(limitMs) } : report);
       return;
     }
-    // One window may be a bad moment of the machine; two are a change.
     changed = ratio > noticeable || ratio < 1 / noticeable ? changed + 1 : 0;
-    if (changed >= 2) {
+    if (changed >= lastingWindows) {
       noteChange(measurements, ratio, retry);
       if (measurements.all.length > 0) measurements.record(report);
       return;
@@ -60,6 +68,14 @@ export function* hold(context: PolicyContext, setting: Setting, retry: RetryInte
       windows = 0;
     }
   }
+}
+
+/**
+ * How many times as slow as before, by what is served: where instances differ, as a whole model here and one on another
+ * device do, the median lies now on the one and now on the other.
+ */
+function slowdown(before: Measured, report: WindowReport): number {
+  return report.saturated ? before.throughput / report.throughput : report.medianMs / before.medianMs;
 }
 
 function noteChange(measurements: Measurements, ratio: number, retry: RetryInterval): void {

@@ -56,8 +56,12 @@ describe('MeasuringWindow', () => {
   });
 
   it('ends as soon as the objective is certain to be missed, but not when probing', () => {
-    expect(fill(new MeasuringWindow(proposal(1), 0, 0), 1, 50, 40)).toMatchObject({ batches: 4, p95Ms: 50 });
-    expect(fill(new MeasuringWindow(proposal(1, 'probe'), 0, 0), 1, 50, 40).batches).toBe(
+    expect(fill(new MeasuringWindow(proposal(1), 0, 0), 1, 200, 100)).toMatchObject({
+      batches: 3,
+      p95Ms: 200,
+      lateShare: 3 / limits.windowBatches,
+    });
+    expect(fill(new MeasuringWindow(proposal(1, 'probe'), 0, 0), 1, 200, 100).batches).toBe(
       limits.probeBatches,
     );
   });

@@ -61,7 +61,9 @@ export class MeasuringWindow {
     }
     this.#batches++;
     this.#items += batch.items;
-    if (batch.moreWaited) this.#pressed++;
+    // Callers that ask again when they are answered come too late to be seen waiting: full batches tell of them.
+    const { batch: most } = this.#proposal.setting;
+    if (batch.moreWaited || (most > 1 && batch.items >= most)) this.#pressed++;
     if (batch.serviceMs > p95LimitMs) this.#over++;
     for (let i = 0; i < batch.runs; i++) this.#latencies.push(batch.serviceMs);
     return this.#isEnough(now, batch.serviceMs) ? this.#report(now) : null;
@@ -91,6 +93,7 @@ export class MeasuringWindow {
       items: this.#items,
       p95Ms: percentile(this.#latencies, 0.95),
       medianMs: percentile(this.#latencies, 0.5),
+      lateShare: this.#over / Math.max(this.#needed, this.#batches),
       throughput: (1000 * this.#items * rounds) / elapsedMs,
       saturated: this.#pressed >= 0.8 * this.#batches,
       isHasty: withinMs !== undefined && this.#batches < limits.windowLeastBatches,

@@ -29,7 +29,17 @@ function proposals(
     const ms = curve(setting);
     const items = 20 * setting.batch;
     const throughput = (1000 * setting.batch * setting.instances) / ms;
-    const report = { setting, batches: 20, items, p95Ms: ms, medianMs: ms, throughput, saturated: true };
+    const lateShare = ms > p95Ms ? 1 : 0;
+    const report = {
+      setting,
+      batches: 20,
+      items,
+      p95Ms: ms,
+      medianMs: ms,
+      lateShare,
+      throughput,
+      saturated: true,
+    };
     context.current = setting;
     proposal = policy.next(report).value;
     all.push(proposal);

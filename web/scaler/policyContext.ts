@@ -1,7 +1,8 @@
 /** What a policy reads of the world around it, and the step all policies share: measure one setting. */
+import { mayBeBadMoment } from './badMoment.ts';
 import type { LatencyCorrection } from './latencyEstimate.ts';
 import type { Measured, Measurements } from './measurements.ts';
-import type { Objective, Proposal, ScalerLimits, Search, Setting } from './setting.ts';
+import type { Objective, Proposal, ScalerLimits, Search, Setting, WindowReport } from './setting.ts';
 
 export interface PolicyContext {
   /** Both may change between two windows. */
@@ -29,12 +30,31 @@ export function* measure(
   reason: string,
   further: Partial<Pick<Proposal, 'phase' | 'withinMs'>> = {},
 ): Search<Measured> {
+  let doubted: WindowReport | null = null;
   for (;;) {
-    const report = yield { setting, phase: 'search', reason, ...further };
-    if (report.saturated || report.p95Ms > context.objective.p95Ms)
-      return context.measurements.record(report);
-    reason = 'The load does not fill this setting, so nothing has to change.';
+    const afresh: boolean = doubted !== null;
+    const report: WindowReport = yield { setting, phase: 'search', reason, ...further, afresh };
+    const { objective, measurements } = context;
+    if (doubted === null && further.phase !== 'probe' && deservesSecondLook(report, context)) {
+      doubted = report;
+      reason = 'A few batches took long and the others did not: looking again.';
+    } else if (doubted !== null) {
+      return measurements.record(doubted.p95Ms < report.p95Ms ? doubted : report);
+    } else if (report.saturated || report.p95Ms > objective.p95Ms) {
+      return measurements.record(report);
+    } else {
+      reason = 'The load does not fill this setting, so nothing has to change.';
+    }
   }
+}
+
+/** Where the setting would be taken, had the window not missed the objective by what may be a bad moment. */
+function deservesSecondLook(report: WindowReport, { objective, measurements }: PolicyContext): boolean {
+  const { batch, instances } = report.setting;
+  // The pause itself served nothing: what the setting could serve is in its median.
+  const throughput = (1000 * batch * instances) / report.medianMs;
+  const best = measurements.bestWithin(objective.p95Ms)?.throughput ?? 0;
+  return mayBeBadMoment(report, objective.p95Ms) && throughput > best;
 }
 
 /** What is known of `setting`, else what a measurement says. */

@@ -40,6 +40,8 @@ export interface Proposal {
    * least. Without it a window is as long as its phase asks for.
    */
   readonly withinMs?: number;
+  /** What is under way belongs to a bad moment, and does not count. */
+  readonly afresh?: boolean;
 }
 
 /** One window of traffic under one setting; nothing of warm-up and of the setting before is in it. */
@@ -49,9 +51,11 @@ export interface WindowReport {
   readonly items: number;
   readonly p95Ms: number;
   readonly medianMs: number;
+  /** Batches that took longer than the objective, as a share of those of a full window. */
+  readonly lateShare: number;
   /** Items per second. */
   readonly throughput: number;
-  /** Batches were full and more runs waited: the setting was at its limit, not the load. */
+  /** Batches were full or more runs waited: the setting was at its limit, not the load. */
   readonly saturated: boolean;
   /** There was time for a few batches only: nothing to rely on. */
   readonly isHasty?: boolean;

@@ -146,10 +146,10 @@ export class Steering {
   }
 
   #decide(proposal: Proposal, report: WindowReport | null): void {
-    const isSame = report !== null && sameSetting(proposal.setting, this.#decision.setting);
+    const goesOn = report !== null && sameSetting(proposal.setting, this.#decision.setting);
     this.#decision = { ...proposal, at: this.#options.clock.now(), report };
     this.#context.current = proposal.setting;
-    if (isSame) this.#window = this.#newWindow(false);
+    if (goesOn && proposal.afresh !== true) this.#window = this.#newWindow(false);
     else this.#beginEra();
     this.#options.onDecision?.(this.#decision);
     this.#fit();

@@ -16,6 +16,11 @@ export interface SimulatedRun {
   readonly isBad?: boolean;
 }
 
+export interface Pauses {
+  readonly everyMs: number;
+  readonly ms: number;
+}
+
 export interface SimulatedPoolOptions {
   readonly clock: Clock;
   readonly curve: LatencyCurve;
@@ -23,6 +28,8 @@ export interface SimulatedPoolOptions {
   readonly capacity: number;
   /** Factor on the latency of each batch, around 1. */
   noise?(): number;
+  /** The machine stands still for `ms` every `everyMs`: what is under way then takes so much longer. */
+  readonly pauses?: Pauses;
   /** To make one instance. */
   readonly resizeMs?: number;
   onServed?(served: { readonly at: number; readonly serviceMs: number; readonly items: number }): void;
@@ -67,7 +74,8 @@ export class SimulatedPool implements InstancePool<SimulatedRun, number> {
     const items = runs.reduce((sum, run) => sum + run.items, 0);
     this.#inFlight++;
     this.started.push({ items, runs: runs.map(({ id }) => id), inFlight: this.#inFlight });
-    const serviceMs = this.curve(items, this.#inFlight, this.#threads) * noise();
+    const undisturbedMs = this.curve(items, this.#inFlight, this.#threads) * noise();
+    const serviceMs = undisturbedMs + pausedMs(clock.now(), undisturbedMs, this.#options.pauses);
     try {
       await this.#wait(serviceMs, signal);
       if (runs.some(({ isBad }) => isBad)) throw new Error('One of the inputs is bad.');
@@ -110,4 +118,10 @@ export class SimulatedPool implements InstancePool<SimulatedRun, number> {
       signal?.addEventListener('abort', abort);
     });
   }
+}
+
+function pausedMs(startedAt: number, forMs: number, pauses: Pauses | undefined): number {
+  if (pauses === undefined) return 0;
+  const count = Math.floor((startedAt + forMs) / pauses.everyMs) - Math.floor(startedAt / pauses.everyMs);
+  return count * pauses.ms;
 }
