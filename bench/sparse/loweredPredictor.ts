@@ -3,7 +3,7 @@
  * What travels narrowed is read narrowed, as in every placement.
  */
 import type { Model } from '../../graph/graph.ts';
-import { byteCount } from '../../graph/tensor.ts';
+import { byteCount, type Tensor } from '../../graph/tensor.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import { allOnOne } from '../../runtime/lower/placements.ts';
@@ -26,12 +26,9 @@ export async function openLoweredPredictor(
   if (program === undefined) throw new Error('One device is expected to have a program.');
   const blob = buildBlob(program, model, wholeWeights(model));
   const graph = programGraph(program, true);
-  const weights = [...program.weights].map(([name, { dataType, dims }]) => {
+  const weights = [...program.weights].map(([name, { dataType, dims }]): readonly [string, Tensor] => {
     const offset = blob.offsets.get(name) ?? 0;
-    return [
-      name,
-      { dataType, dims, data: blob.data.slice(offset, offset + byteCount(dataType, dims)) },
-    ] as const;
+    return [name, { dataType, dims, data: blob.data.slice(offset, offset + byteCount(dataType, dims)) }];
   });
   const lowered = {
     ...model,
