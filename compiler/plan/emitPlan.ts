@@ -12,6 +12,7 @@ import {
   unlistedNames,
 } from '../../protocol/plan.ts';
 import { sha256Hex } from '../../protocol/sha256.ts';
+import { isDense } from '../../runtime/lower/lower.ts';
 import type { Division, RoomProgram, Sharding } from '../../runtime/lower/program.ts';
 import { flattenRanges } from '../../runtime/plan.ts';
 import { describePlan } from './report.ts';
@@ -43,7 +44,7 @@ export interface PlanFiles {
 
 export function emitPlan(input: EmitInput): PlanFiles {
   const { model, division, onePerDevice, heldWhole = new Set() } = input;
-  const { contents, tensors } = layOutWeights(model.graph, onePerDevice.programs);
+  const { contents, tensors } = layOutWeights(model.graph, onePerDevice.programs, isDense(division));
   const { zeros, weights: all } = scatteredZeros(tensors, contents);
   const files = new Map<string, Uint8Array>();
   const graphBytes = saveModel({ ...model, graph: withoutWeights(model.graph) }).bytes;

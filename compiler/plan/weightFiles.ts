@@ -4,8 +4,8 @@
  */
 import { boxDims, copyBox, type Selections } from '../../graph/boxes.ts';
 import type { Graph } from '../../graph/graph.ts';
-import { equal, type Ranges, range, union } from '../../graph/ranges.ts';
-import { byteCount, dataTypeBytes, type Tensor } from '../../graph/tensor.ts';
+import { equal, fromIndices, type Ranges, range, union } from '../../graph/ranges.ts';
+import { byteCount, dataTypeBytes, elementCount, type Tensor } from '../../graph/tensor.ts';
 import { unlistedNames } from '../../protocol/plan.ts';
 import type { Program } from '../../runtime/lower/program.ts';
 import { flattenRanges } from '../../runtime/plan.ts';
@@ -69,8 +69,34 @@ class FileLayout {
   }
 }
 
-/** `perShard`: the program of each shard when every shard has a device of its own. */
-export function layOutWeights(graph: Graph, perShard: readonly Program[]): WeightFiles {
+/** A slab of the tensor that holds all that is in none of the boxes; undefined where they hold everything. */
+function leftOver(
+  boxes: readonly (Selections | undefined)[],
+  dims: readonly number[],
+): Selections | undefined {
+  const given = boxes.filter((box) => box !== undefined);
+  const restricted = new Set(given.flatMap((box) => Object.keys(box).map(Number)));
+  // Axes that every box holds whole do not matter.
+  const cells = dims.map((dim, axis) => (restricted.has(axis) ? dim : 1));
+  const held = new Uint8Array(elementCount(cells));
+  for (const box of given) {
+    const data = new Uint8Array(elementCount(boxDims(cells, box))).fill(1);
+    copyBox(cells, 1, { selections: box, data }, { selections: {}, data: held });
+  }
+  const [axis = 0] = restricted.size === 0 ? dims.keys() : restricted;
+  const below = elementCount(cells.slice(axis + 1));
+  const missing = new Set<number>();
+  for (const [cell, is] of held.entries())
+    if (is === 0) missing.add(Math.floor(cell / below) % (cells[axis] ?? 1));
+  if (missing.size === 0) return undefined;
+  return restricted.size === 0 ? {} : { [axis]: fromIndices([...missing]) };
+}
+
+/**
+ * `perShard`: the program of each shard when every shard has a device of its own. `dense`: one device may run the whole graph,
+ * with the weights of features too that no other feature needs and no shard makes; the first shard's file has them.
+ */
+export function layOutWeights(graph: Graph, perShard: readonly Program[], dense: boolean): WeightFiles {
   const files = Array.from({ length: perShard.length + 1 }, () => new FileLayout());
   const tensors: Record<string, PlacedTensor> = {};
   for (const [name, tensor] of graph.initializers) {
@@ -81,6 +107,8 @@ export function layOutWeights(graph: Graph, perShard: readonly Program[]): Weigh
     const wanted: [number, Selections][] = everyone
       ? [[0, {}]]
       : boxes.flatMap((box, shard): [number, Selections][] => (box === undefined ? [] : [[shard + 1, box]]));
+    const rest = dense && !everyone ? leftOver(boxes, dims) : undefined;
+    if (rest !== undefined) wanted.push([1, rest]);
     const parts = wanted.map(([file, selections]) => {
       const bytes = byteCount(dataType, boxDims(dims, selections));
       const whole = { selections: {}, data: tensor.data };

@@ -28,13 +28,19 @@ function checkPlacement(placement: Placement, numShards: number): void {
   );
 }
 
+/**
+ * Whether a device that holds every shard runs the normalised graph. A sparse division, or one that sends narrower types, is
+ * another function than the graph, also there.
+ */
+export function isDense({ supports, wires }: Division): boolean {
+  return (supports?.size ?? 0) === 0 && (wires?.size ?? 0) === 0;
+}
+
 export function lower(graph: Graph, division: Division, placement: Placement): RoomProgram {
   checkPlacement(placement, division.numShards);
   const alone = placement.findIndex((shards) => shards.length === division.numShards);
-  // Without shardings nothing is divided: the one device that holds everything runs the graph as it is. A sparse
-  // division, or one that sends narrower types, is another function than the graph, also there.
-  const dense = (division.supports?.size ?? 0) === 0 && (division.wires?.size ?? 0) === 0;
-  const effective = alone >= 0 && dense ? { ...division, shardings: new Map() } : division;
+  // Without shardings nothing is divided: the one device that holds everything runs the graph as it is.
+  const effective = alone >= 0 && isDense(division) ? { ...division, shardings: new Map() } : division;
   const expanded = expandDivision(graph, effective, placement);
   const room = new RoomGraph(expanded.graph, expanded.division, expanded.constants);
   const plain = new Demands(room, placement);
