@@ -13,7 +13,7 @@ export const resizesToProducts: Pass = async (model, context) => {
   const { graph } = model;
   const initializers = new Map(graph.initializers);
   const nodes = graph.nodes.flatMap((node) => productsOf(graph, node, initializers) ?? [node]);
-  if (initializers.size === graph.initializers.size) return model;
+  if (nodes.length === graph.nodes.length && nodes.every((node, i) => node === graph.nodes[i])) return model;
   return measureWhatIsNew({ ...model, graph: { ...graph, nodes, initializers } }, context);
 };
 
