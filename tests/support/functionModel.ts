@@ -1,7 +1,7 @@
 /** Models with functions of their own, written as newer exporters write them: with the fields that the library does not know. */
 import protobuf from 'protobufjs/minimal.js';
 import type { Graph } from '../../graph/graph.ts';
-import { type FunctionProto, type NodeProto, onnx } from '../../graph/proto.ts';
+import { type FunctionProto, type ModelProto, type NodeProto, onnx } from '../../graph/proto.ts';
 import { modelBytes } from './dividedAnswer.ts';
 
 type Fields<T> = { readonly [K in keyof T]?: T[K] | undefined };
@@ -43,6 +43,16 @@ function encodeNewerFields(): () => void {
   };
 }
 
+/** With `overload` and `attributeProto` of its nodes and functions. */
+export function encodeModel(proto: ModelProto): Uint8Array {
+  const restore = encodeNewerFields();
+  try {
+    return new Uint8Array(onnx.ModelProto.encode(proto).finish());
+  } finally {
+    restore();
+  }
+}
+
 /** `graph` may call the functions by nodes of `ownDomain`; `overloads` says which of several, by the name of the node. */
 export function withFunctions(
   graph: Graph,
@@ -62,10 +72,5 @@ export function withFunctions(
     const overload = overloads[node.name ?? ''];
     if (overload !== undefined) Object.assign(node, { overload });
   }
-  const restore = encodeNewerFields();
-  try {
-    return new Uint8Array(onnx.ModelProto.encode(proto).finish());
-  } finally {
-    restore();
-  }
+  return encodeModel(proto);
 }

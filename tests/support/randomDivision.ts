@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { Graph, Model } from '../../graph/graph.ts';
 import { shapedValues } from '../../graph/nodeView.ts';
+import { momentPairs } from '../../graph/ops/statistics/momentPairs.ts';
 import { statisticsOf } from '../../graph/ops/statistics/table.ts';
 import { seededRandom } from '../../graph/random.ts';
 import { covers, fromIndices, type Ranges, range, union } from '../../graph/ranges.ts';
@@ -37,7 +38,14 @@ export function randomDivision(graph: Graph, numShards: number, seed: number): D
 function randomStatistics(graph: Graph, numShards: number, random: () => number): Map<string, Sharding> {
   const values = shapedValues(graph);
   const statistics = new Map<string, Sharding>();
+  const means = new Map([...momentPairs(graph)].map(([mean, variance]) => [variance.name, mean]));
   for (const node of graph.nodes) {
+    // A variance is mostly made of the parts of its mean, and then with it.
+    const alike = statistics.get(means.get(node.name) ?? '');
+    if (alike !== undefined && random() < 0.8) {
+      statistics.set(node.name, alike);
+      continue;
+    }
     const found = statisticsOf(graph, values, node);
     if (found === undefined || random() < 0.3) continue;
     const axis = found.axes[Math.floor(random() * found.axes.length)] ?? 1;
