@@ -159,27 +159,45 @@ test('300 MB that are no model are one clear sentence, and the page answers all 
   if (run !== undefined) await expectRight(site, 4, run);
 });
 
-test('a model of 302 MB is compiled and run, and the page answers all the while', async ({
-  context,
+test('a model of 302 MB is compiled and run by two devices and by one, and the pages answer all the while', async ({
   browser,
 }) => {
   test.setTimeout(300_000);
   const model = largeModel();
   const path = join(folder, 'large.onnx');
   await writeFile(path, model);
-  const page = await openTab(context, site, 'large-model');
-  const taskMs = await longestTask(browser, page, async () => {
-    await dropFile(page, path);
-    await startCompiling(page, { axis: 'channels' });
-    await expectLoaded(page, 240_000);
+  const { a, b, close } = await twoDevices(browser, 'large-model');
+  const start = performance.now();
+  const taskMs = await longestTask(browser, a, async () => {
+    await dropFile(a, path);
+    await startCompiling(a, { axis: 'channels' });
+    await expectLoaded(a, 240_000);
   });
-  console.log(`Longest task of a page while 302 MB of a model are loaded: ${taskMs.toFixed(0)} ms.`);
+  const seconds = ((performance.now() - start) / 1000).toFixed(0);
+  console.log(
+    `302 MB are on two devices after ${seconds} s; longest task of a page: ${taskMs.toFixed(0)} ms.`,
+  );
   expect(taskMs).toBeLessThan(frozenMs);
+  await expectShards(a, ['0', '1']);
   const given = modelInput([1, largeWidth]);
-  const result = await runWithNpy(page, given);
   const backend = await createHeapBackend({ threads: 1 });
   const alone = await runOnce(backend, model, new Map([['vector', given]]));
-  expect(relativeDifference(new Map([['result', result]]), alone)).toBeLessThan(1e-3);
+  const expectAnswer = async (devices: string) => {
+    const result = await runWithNpy(a, given);
+    await expect(a.locator('#model .line')).toContainText(devices);
+    expect(relativeDifference(new Map([['result', result]]), alone)).toBeLessThan(1e-3);
+  };
+  await expectAnswer('on 2 devices');
+  // Half of the weights have gone to the other device, and no more.
+  const sent = await sentBytes(a);
+  expect(sent).toBeGreaterThan(model.byteLength / 2);
+  expect(sent).toBeLessThan(model.byteLength * 0.6);
+
+  // And one device holds it whole.
+  await b.close();
+  await expectShards(a, ['0,1'], 30_000);
+  await expectAnswer('on 1 device');
+  await close();
 });
 
 test('a plan that a page brought outlives it where another device has taken all of it', async ({
