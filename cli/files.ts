@@ -1,7 +1,6 @@
 /** Reading and writing files for the commands, with errors that say which file and what to do. No formats. */
-import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
+import { dirname } from 'node:path';
 import { type ErrorCode, StarlingError } from '../protocol/errors.ts';
 
 /** Throws StarlingError with `missing` where there is no such file, FILE_UNREADABLE otherwise. */
@@ -43,34 +42,12 @@ export async function writeBytes(path: string, data: Uint8Array | string): Promi
   }
 }
 
-/**
- * Reads, at once, files that a model names beside itself (ONNX external data, TF.js weight files). A name that leads out of the
- * model's folder is refused: a model that came from elsewhere must not name other files of this machine.
- */
-export function siblingReader(modelPath: string): (location: string) => Uint8Array {
-  const folder = dirname(modelPath);
-  return (location) => {
-    const path = normalize(location);
-    if (isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`)) {
-      throw new StarlingError(
-        'MODEL_UNREADABLE',
-        `${modelPath} names the data file ${location}, which lies outside its folder.`,
-      );
-    }
-    const sibling = join(folder, path);
-    try {
-      return bytesOf(readFileSync(sibling));
-    } catch (thrown) {
-      throw readError(thrown, sibling, 'MODEL_UNREADABLE');
-    }
-  };
-}
-
 function bytesOf(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
 
-function readError(thrown: unknown, path: string, missing: ErrorCode): StarlingError {
+/** Which file it was, and what is wrong with it. */
+export function readError(thrown: unknown, path: string, missing: ErrorCode): StarlingError {
   const code = systemCode(thrown);
   if (code === 'ENOENT') return new StarlingError(missing, `${path} does not exist.`, { cause: thrown });
   if (code === 'EISDIR') {

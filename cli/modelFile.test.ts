@@ -1,9 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { copyFile, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { saveModel } from '../graph/save.ts';
 import { float32Tensor, float32View } from '../graph/tensor.ts';
+import { starling } from '../tests/support/commandLine.ts';
 import { writeBytes } from './files.ts';
 import { readModelFile } from './modelFile.ts';
 
@@ -49,7 +51,11 @@ describe('readModelFile', () => {
   it('refuses missing files and names that lead out of the folder', async () => {
     const cases = [
       [join(folder, 'none.onnx'), 'MODEL_NOT_FOUND', /none\.onnx does not exist/],
-      [await write('gone.onnx', 'gone.bin'), 'MODEL_UNREADABLE', /gone\.bin does not exist/],
+      [
+        await write('gone.onnx', 'gone.bin'),
+        'DATA_FILE_MISSING',
+        /gone\.onnx keeps weights .*gone\.bin does not exist/,
+      ],
       [
         await write('inner/out.onnx', '../inner/w.bin'),
         'MODEL_UNREADABLE',
@@ -67,5 +73,46 @@ describe('readModelFile', () => {
         message: expect.stringMatching(message),
       });
     }
+  });
+
+  it('follows links within the folder and where both files are links, but none that leads out', async () => {
+    const elsewhere = await mkdtemp(join(tmpdir(), 'starling-linked-'));
+    const model = await write('linked.onnx', 'link.bin');
+    const data = join(folder, 'inner', 'w.bin');
+    await symlink(data, join(folder, 'link.bin'));
+    await expect(readModelFile(model)).resolves.toBeDefined();
+
+    // As a cache of downloads does: everything in one folder, and names that link there.
+    await symlink(model, join(elsewhere, 'model.onnx'));
+    await symlink(data, join(elsewhere, 'link.bin'));
+    await expect(readModelFile(join(elsewhere, 'model.onnx'))).resolves.toBeDefined();
+
+    await copyFile(model, join(elsewhere, 'stranger.onnx'));
+    await expect(readModelFile(join(elsewhere, 'stranger.onnx'))).rejects.toMatchObject({
+      code: 'MODEL_UNREADABLE',
+      message: expect.stringMatching(/outside its folder/),
+    });
+    await rm(elsewhere, { recursive: true });
+  });
+
+  it('compiles, and the plan knows the data file as a part of its source', async () => {
+    const { err, code } = await starling(
+      'compile',
+      await write('planned.onnx', 'inner/w.bin'),
+      '--shards',
+      '2',
+      '--out',
+      join(folder, 'plan'),
+    );
+    expect([code, err]).toEqual([0, '']);
+    const plan = JSON.parse(await readFile(join(folder, 'plan', 'plan.json'), 'utf8'));
+    const [model, data] = await Promise.all(
+      ['planned.onnx', 'inner/w.bin'].map((name) => readFile(join(folder, name))),
+    );
+    const hash = createHash('sha256')
+      .update(model ?? '')
+      .update(data ?? '')
+      .digest('hex');
+    expect(plan.source).toMatchObject({ sha256: hash, bytes: (model?.length ?? 0) + (data?.length ?? 0) });
   });
 });

@@ -13,7 +13,6 @@ import type {
   WireChoice,
 } from '../protocol/compileChoices.ts';
 import { StarlingError } from '../protocol/errors.ts';
-import { sha256Hex } from '../protocol/sha256.ts';
 import type { Backend } from '../runtime/backend.ts';
 import { lower } from '../runtime/lower/lower.ts';
 import { oneShardEach } from '../runtime/lower/placements.ts';
@@ -34,6 +33,7 @@ import { normaliseModel } from './normalise/normaliseModel.ts';
 import { pixelEnds } from './pixels.ts';
 import { checkClasses } from './plan/checkClasses.ts';
 import { emitPlan, type PlanFiles } from './plan/emitPlan.ts';
+import { modelSource } from './plan/modelSource.ts';
 import { planCosts } from './plan/planCosts.ts';
 import { receptiveRadius } from './plan/receptiveRadius.ts';
 import { planLatency } from './planLatency.ts';
@@ -160,11 +160,12 @@ async function dividedModel(
   return { ...divided, ...(await narrowWires(divided.model, divided.division, wireOptions)), wireType: type };
 }
 
-/** Throws StarlingError: MODEL_UNREADABLE, MODEL_UNSUPPORTED, SHAPE_OPEN, INPUT_INVALID, GRAPH_INVALID, SESSION_FAILED. */
+/** Throws StarlingError: MODEL_UNREADABLE, DATA_FILE_MISSING, MODEL_UNSUPPORTED, SHAPE_OPEN, INPUT_INVALID, GRAPH_INVALID, SESSION_FAILED. */
 export async function compileModel(bytes: Uint8Array, options: CompileOptions): Promise<PlanFiles> {
   const { backend, numShards, axis, shapes = {}, external, pixels, wire, onStep = () => {} } = options;
   onStep('load');
-  const original = loadModel(bytes, external);
+  const source = modelSource(bytes, external);
+  const original = loadModel(bytes, source.external);
   onStep('normalise');
   const normalised = await normaliseModel(original, { backend, shapes });
   const { batchOpen } = normalised;
@@ -217,7 +218,7 @@ export async function compileModel(bytes: Uint8Array, options: CompileOptions): 
   const radius = receptiveRadius(pictured.graph);
   return emitPlan({
     name: options.name,
-    source: { sha256: sha256Hex(bytes), bytes: bytes.byteLength, opset: original.opsets.get('') ?? 0 },
+    source: { ...source.describe(), opset: original.opsets.get('') ?? 0 },
     model,
     division,
     ...(heldWhole === undefined ? {} : { heldWhole }),

@@ -105,40 +105,6 @@ describe('loadModel', () => {
     expect(tensor?.data.buffer).toBe(bytes.buffer);
   });
 
-  it('reads external data once, by offset and length, and only from beside the model', () => {
-    const external = (location: string, offset: string) => ({
-      dataType: types.FLOAT,
-      dims: [2],
-      dataLocation: 1,
-      externalData: [
-        { key: 'location', value: location },
-        { key: 'offset', value: offset },
-        { key: 'length', value: '8' },
-      ],
-    });
-    const both = (location: string) =>
-      file({
-        initializer: [
-          { name: 'a', ...external(location, '0') },
-          { name: 'b', ...external(location, '8') },
-        ],
-      });
-    const weights = Uint8Array.from({ length: 16 }, (_, i) => i);
-    const read: string[] = [];
-    const model = loadModel(both('w.bin'), (path) => {
-      read.push(path);
-      return weights;
-    });
-    expect(read).toEqual(['w.bin']);
-    expect(model.graph.initializers.get('b')?.data).toEqual(weights.subarray(8));
-    expect(codeOf(() => loadModel(both('w.bin')))).toMatch(/^MODEL_UNREADABLE.*"w.bin"/);
-    expect(codeOf(() => loadModel(both('w.bin'), () => weights.subarray(0, 12)))).toMatch(
-      /^MODEL_UNREADABLE.*only 12/,
-    );
-    expect(codeOf(() => loadModel(both('../w.bin'), () => weights))).toMatch(/^MODEL_UNREADABLE.*outside/);
-    expect(codeOf(() => loadModel(both('/etc/passwd'), () => weights))).toMatch(/^MODEL_UNREADABLE.*outside/);
-  });
-
   it('takes initializers out of the inputs, names nodes, sorts them', () => {
     const model = loadModel(
       file(

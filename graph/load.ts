@@ -4,7 +4,7 @@
  */
 import { StarlingError } from '../protocol/errors.ts';
 import { dataTypeOfCode } from './dataTypeCodes.ts';
-import { describeForeignBytes } from './foreignBytes.ts';
+import { decodeModel, unreadableModel } from './decodeModel.ts';
 import type { Dimension, Graph, Model, Node, ValueInfo } from './graph.ts';
 import { inlineFunctions } from './inlineFunctions.ts';
 import { loadAttribute } from './loadAttribute.ts';
@@ -26,31 +26,16 @@ import { verifyGraph } from './verify.ts';
 /**
  * Reads a model. `external` gives the bytes of files beside it (weights as external data), by relative path.
  * Tensors are views into the bytes wherever possible: keep them unchanged while the model lives.
- * Throws MODEL_UNREADABLE (not an ONNX file, damaged, external data missing), MODEL_UNSUPPORTED (opset below 7,
+ * Throws MODEL_UNREADABLE (not an ONNX file, damaged), DATA_FILE_MISSING, MODEL_UNSUPPORTED (opset below 7,
  * type or feature that Starling does not hold) or GRAPH_INVALID.
  */
 export function loadModel(bytes: Uint8Array, external?: ReadExternal): Model {
-  const proto = decode(bytes);
+  const proto = decodeModel(bytes);
   try {
     return modelOf(inlineFunctions(proto), cachedReader(external));
   } catch (thrown) {
     throw StarlingError.from(thrown, 'MODEL_UNREADABLE', 'The ONNX model is damaged');
   }
-}
-
-function decode(bytes: Uint8Array): ModelProto {
-  const foreign = describeForeignBytes(bytes);
-  if (foreign !== undefined) throw unreadable(foreign);
-  let proto: ModelProto;
-  try {
-    // A Node Buffer would leak into every tensor, and its slice() does not copy as a Uint8Array's does.
-    proto = onnx.ModelProto.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-  } catch (cause) {
-    throw unreadable('it is damaged, cut off, or something else', cause);
-  }
-  if (!Object.hasOwn(proto, 'graph') || proto.graph == null) throw unreadable('it holds no graph');
-  if (proto.opsetImport.length === 0) throw unreadable('it names no operator set, so it may be cut off');
-  return proto;
 }
 
 function modelOf(proto: ModelProto, readExternal: ReadExternal): Model {
@@ -153,7 +138,7 @@ function nodesOf(proto: GraphProto, irVersion: number, readExternal: ReadExterna
 }
 
 function nodeOf(proto: NodeProto, name: string, irVersion: number, readExternal: ReadExternal): Node {
-  if (proto.opType === '') throw unreadable(`its node "${name}" names no operator`);
+  if (proto.opType === '') throw unreadableModel(`its node "${name}" names no operator`);
   const loaders = {
     tensor: (tensor: Parameters<typeof loadTensor>[0], where: string) =>
       loadTensor(tensor, where, readExternal),
@@ -201,7 +186,12 @@ function cachedReader(external: ReadExternal | undefined): ReadExternal {
     const known = files.get(path);
     if (known !== undefined) return known;
     try {
-      if (external === undefined) throw new Error('no folder was given to look in');
+      if (external === undefined) {
+        throw new StarlingError(
+          'DATA_FILE_MISSING',
+          `The model keeps weights in "${path}" beside it, which was not given; give the file together with the model.`,
+        );
+      }
       const { buffer, byteOffset, byteLength } = external(path);
       const file = new Uint8Array(buffer, byteOffset, byteLength);
       files.set(path, file);
@@ -214,10 +204,4 @@ function cachedReader(external: ReadExternal | undefined): ReadExternal {
       );
     }
   };
-}
-
-function unreadable(problem: string, cause?: unknown): StarlingError {
-  return new StarlingError('MODEL_UNREADABLE', `The file is not a readable ONNX model: ${problem}.`, {
-    cause,
-  });
 }

@@ -5,6 +5,7 @@
 import { StarlingError } from '../protocol/errors.ts';
 import { limits } from '../protocol/limits.ts';
 import { dataTypeOfCode, describeCode } from './dataTypeCodes.ts';
+import { externalRange } from './externalData.ts';
 import { fromInt64, onnx, type TensorProto, toBigInt } from './proto.ts';
 import { byteCount, type DataType, elementCount, type Tensor } from './tensor.ts';
 
@@ -35,8 +36,8 @@ export function loadTensor(proto: TensorProto, where: string, readExternal: Read
     throw unreadable(where, `has impossible dimensions [${dims.slice(0, limits.tensorRank).join(', ')}]`);
   }
   if (dataType === 'string') return stringTensor(proto, dims, where);
-  const data = tensorData(proto, dataType, where, readExternal);
   const expected = byteCount(dataType, dims);
+  const data = tensorData(proto, dataType, expected, where, readExternal);
   if (data.byteLength !== expected) {
     throw unreadable(
       where,
@@ -56,11 +57,12 @@ function stringTensor(proto: TensorProto, dims: readonly number[], where: string
 function tensorData(
   proto: TensorProto,
   dataType: Exclude<DataType, 'string'>,
+  bytes: number,
   where: string,
   readExternal: ReadExternal,
 ): Uint8Array {
   if (proto.dataLocation === onnx.TensorProto.DataLocation.EXTERNAL)
-    return externalData(proto, where, readExternal);
+    return externalData(proto, bytes, where, readExternal);
   if (proto.rawData.length > 0) return proto.rawData;
   return typedData[dataType](proto);
 }
@@ -84,16 +86,15 @@ const typedData: { readonly [T in Exclude<DataType, 'string'>]: (proto: TensorPr
     bytesOf(Uint32Array.from(proto.uint64Data, (value) => Number(toBigInt(value) & 0xffffffffn))),
 };
 
-function externalData(proto: TensorProto, where: string, readExternal: ReadExternal): Uint8Array {
-  const entries = new Map(proto.externalData.map((entry) => [entry.key ?? '', entry.value ?? '']));
-  const path = entries.get('location') ?? '';
-  if (path === '' || /^([/\\]|[a-z]:)/i.test(path) || path.split(/[/\\]/).includes('..')) {
-    throw unreadable(where, `names external data outside the model's folder ("${path}")`);
-  }
+function externalData(
+  proto: TensorProto,
+  bytes: number,
+  where: string,
+  readExternal: ReadExternal,
+): Uint8Array {
+  const { path, offset, length } = externalRange(proto, bytes, where);
   const file = readExternal(path);
-  const offset = Number(entries.get('offset') ?? 0);
-  const length = entries.has('length') ? Number(entries.get('length')) : file.byteLength - offset;
-  if (!(offset >= 0 && length >= 0 && offset + length <= file.byteLength)) {
+  if (offset + length > file.byteLength) {
     throw unreadable(
       where,
       `lies at bytes ${offset} to ${offset + length} of ${path}, which has only ${file.byteLength}`,

@@ -8,6 +8,7 @@ export const errorCodes = [
   'MODEL_NOT_FOUND',
   'MODEL_UNREADABLE',
   'MODEL_UNSUPPORTED',
+  'DATA_FILE_MISSING',
   'GRAPH_INVALID',
   'SHAPE_OPEN',
   // calibration and budgets of sparse plans

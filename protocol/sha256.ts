@@ -2,6 +2,9 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 
-export function sha256Hex(bytes: Uint8Array): string {
-  return bytesToHex(sha256(bytes));
+/** Of all pieces together, as if they were one. */
+export function sha256Hex(...pieces: readonly Uint8Array[]): string {
+  const hash = sha256.create();
+  for (const piece of pieces) hash.update(piece);
+  return bytesToHex(hash.digest());
 }

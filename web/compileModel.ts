@@ -8,10 +8,10 @@ export async function compileInWorker(
   model: Blob | Uint8Array<ArrayBuffer> | OpenModel,
   numShards: number,
   wasmBase: WasmBase,
-  { shards, signal, onProgress, name = 'model', axis = 'channels', ...rest }: LoadModelOptions,
+  { shards, dataFiles, signal, onProgress, name = 'model', axis = 'channels', ...rest }: LoadModelOptions,
 ): Promise<ReadonlyMap<string, Uint8Array>> {
   onProgress?.({ phase: 'read' });
-  const opened = 'signature' in model ? model : await openModelFile(toBlob(model), signal);
+  const opened = 'signature' in model ? model : await openModelFile(toBlob(model), { dataFiles, signal });
   try {
     const wishes = { ...rest, name, axis, numShards: shards ?? numShards };
     return await opened.compile(wishes, wasmBase, (step) => onProgress?.({ phase: 'compile', step }));

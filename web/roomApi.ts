@@ -70,6 +70,8 @@ export interface LoadOptions extends Partial<ScalerWishes> {
 export interface LoadModelOptions extends Partial<Omit<CompileWishes, 'numShards'>> {
   /** Default: as many as the room has devices now. */
   readonly shards?: number | undefined;
+  /** Files in which the model may keep weights, by name, or by path where it names folders. */
+  readonly dataFiles?: ReadonlyMap<string, Blob> | undefined;
   /** Ends compiling or loading: it rejects with RUN_ABORTED. */
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: ModelProgress) => void) | undefined;

@@ -3,29 +3,49 @@ import * as Comlink from 'comlink';
 import { lazyBackend } from '../backends/lazyBackend.ts';
 import { createHeapBackend } from '../backends/ortHeap.ts';
 import { compileModel } from '../compiler/compile.ts';
+import { dataFilesOf } from '../graph/externalData.ts';
 import { describeForeignBytes } from '../graph/foreignBytes.ts';
 import { loadModel } from '../graph/load.ts';
 import { StarlingError } from '../protocol/errors.ts';
 import { limits } from '../protocol/limits.ts';
 import { type Packed, packResult } from '../protocol/wireError.ts';
 import type { CompileApi, ModelSignature } from './compileApi.ts';
+import { matchDataFiles } from './dataFiles.ts';
 
-let model: Uint8Array | null = null;
+interface Opened {
+  readonly bytes: Uint8Array;
+  readonly dataFiles: ReadonlyMap<string, Uint8Array>;
+}
 
-async function open(file: Blob): Promise<ModelSignature> {
-  if (file.size > limits.modelBytes) {
-    throw new StarlingError(
-      'MODEL_UNSUPPORTED',
-      `The file has ${file.size} bytes; a page compiles models of at most ${limits.modelBytes}: use "starling compile" and load the plan.`,
-    );
-  }
+let model: Opened | null = null;
+
+async function open(file: Blob, given: ReadonlyMap<string, Blob>): Promise<ModelSignature> {
+  checkSize(file.size);
   // What cannot be a model by its first bytes is not read any further, however large it is.
   const head = new Uint8Array(await file.slice(0, 256).arrayBuffer());
   if (describeForeignBytes(head) !== undefined) loadModel(head);
   const bytes = await readFile(file);
-  const { inputs, outputs } = loadModel(bytes).graph;
-  model = bytes;
+  const matched = matchDataFiles(dataFilesOf(bytes), given);
+  checkSize([...matched.values()].reduce((sum, { size }) => sum + size, file.size));
+  const dataFiles = new Map<string, Uint8Array>();
+  for (const [path, blob] of matched) dataFiles.set(path, await readFile(blob));
+  const opened = { bytes, dataFiles };
+  const { inputs, outputs } = loadModel(bytes, externalOf(opened)).graph;
+  model = opened;
   return { bytes: bytes.byteLength, inputs, outputs };
+}
+
+function checkSize(bytes: number): void {
+  if (bytes <= limits.modelBytes) return;
+  throw new StarlingError(
+    'MODEL_UNSUPPORTED',
+    `The model has ${bytes} bytes; a page compiles models of at most ${limits.modelBytes}: use "starling compile" and load the plan.`,
+  );
+}
+
+/** All files that the model names are there. */
+function externalOf({ dataFiles }: Opened): (path: string) => Uint8Array {
+  return (path) => dataFiles.get(path) ?? new Uint8Array(0);
 }
 
 async function readFile(file: Blob): Promise<Uint8Array> {
@@ -37,13 +57,14 @@ async function readFile(file: Blob): Promise<Uint8Array> {
 }
 
 const packed: Packed<CompileApi> = {
-  open: (file) => packResult(() => open(file)),
+  open: (file, dataFiles) => packResult(() => open(file, dataFiles)),
   async compile(wishes, wasmBase, onStep) {
     const result = await packResult(async () => {
       if (model === null) throw new StarlingError('MODEL_NOT_FOUND', 'No model is open; open one first.');
       // One thread: the room's devices may be computing, and a model is run once only, if at all.
       const backend = lazyBackend('wasm', () => createHeapBackend({ threads: 1, wasmBase }));
-      const { files } = await compileModel(model, { ...wishes, backend, onStep });
+      const external = externalOf(model);
+      const { files } = await compileModel(model.bytes, { ...wishes, external, backend, onStep });
       return new Map([...files].map(([name, bytes]) => [name, ownBuffer(bytes)]));
     });
     if (!result.ok) return result;

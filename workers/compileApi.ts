@@ -25,8 +25,11 @@ export interface CompileWishes {
 }
 
 export interface CompileApi {
-  /** Reads the model. Rejects MODEL_UNREADABLE, MODEL_UNSUPPORTED or GRAPH_INVALID. */
-  open(file: Blob): Promise<ModelSignature>;
+  /**
+   * Reads the model, and of the data files, by name or path, those that it keeps weights in. Rejects MODEL_UNREADABLE,
+   * DATA_FILE_MISSING, MODEL_UNSUPPORTED or GRAPH_INVALID.
+   */
+  open(file: Blob, dataFiles: ReadonlyMap<string, Blob>): Promise<ModelSignature>;
   /** Compiles what is open: the plan's files by name. Rejects as compileModel does. */
   compile(
     wishes: CompileWishes,

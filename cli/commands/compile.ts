@@ -15,12 +15,13 @@ import { type Command, parseArguments, required } from '../command.ts';
 import { compileArguments, compileHelp } from '../compileArguments.ts';
 import { readDivision } from '../divisionFile.ts';
 import { parseExchange } from '../exchangeOptions.ts';
-import { readBytes, siblingReader, writeBytes } from '../files.ts';
+import { readBytes, writeBytes } from '../files.ts';
 import { parseDevices, parseLink } from '../linkOption.ts';
 import { parseMemory } from '../memoryOption.ts';
 import { parsePixels } from '../pixelOption.ts';
 import { planText } from '../planText.ts';
 import { createProgress } from '../progress.ts';
+import { siblingReader } from '../siblingReader.ts';
 import { parseSweep, sweep } from '../sweep.ts';
 
 const axes: readonly string[] = ['channels', 'rows', 'auto', 'layers'] satisfies readonly DivisionAxis[];

@@ -10,11 +10,12 @@ import { openPlan, type Plan } from '../../runtime/plan.ts';
 import { fileWeights } from '../../runtime/weights/blob.ts';
 import { type Command, parseArguments, required } from '../command.ts';
 import { evalTaskNames, evalTasks, oneOf } from '../evalTasks.ts';
-import { readBytes, siblingReader } from '../files.ts';
+import { readBytes } from '../files.ts';
 import { parsePlacement } from '../placement.ts';
 import { openPlanFolder, readWeights } from '../planFolder.ts';
 import { createProgress } from '../progress.ts';
 import { RoomPredictor, type WeightedPlan, wholePredictor } from '../roomPredictor.ts';
+import { siblingReader } from '../siblingReader.ts';
 import { formatTable } from '../table.ts';
 
 /** Data that cannot be read is the caller's to mend, whatever layer noticed. */

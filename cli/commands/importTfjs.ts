@@ -4,7 +4,8 @@ import { tfjsWeightPaths } from '../../compiler/importTfjs/readWeights.ts';
 import type { Model } from '../../graph/graph.ts';
 import { saveModel } from '../../graph/save.ts';
 import { type Command, parseArguments, required } from '../command.ts';
-import { readJson, siblingReader, writeBytes } from '../files.ts';
+import { readJson, writeBytes } from '../files.ts';
+import { siblingReader } from '../siblingReader.ts';
 
 export const importTfjs: Command = {
   name: 'import-tfjs',

@@ -5,10 +5,11 @@ import { StarlingError } from '../../protocol/errors.ts';
 import { oneShardEach } from '../../runtime/lower/placements.ts';
 import { narrows } from '../../runtime/plan.ts';
 import { type Command, parseArguments, required } from '../command.ts';
-import { readBytes, siblingReader } from '../files.ts';
+import { readBytes } from '../files.ts';
 import { numberOf } from '../numberOption.ts';
 import { parsePlacement } from '../placement.ts';
 import { openPlanFolder, readWeights } from '../planFolder.ts';
+import { siblingReader } from '../siblingReader.ts';
 import { formatTable } from '../table.ts';
 
 /** Largest relative error that a float32 plan may have, against the model or between placements. */

@@ -1,4 +1,4 @@
-/** A button that lets a person choose one file, and hands it over; the same file may be chosen again. */
+/** A button that lets a person choose one file or several, and hands them over; the same may be chosen again. */
 import { createElement } from './createElement.ts';
 
 export interface FilePickerOptions {
@@ -6,15 +6,31 @@ export interface FilePickerOptions {
   readonly label: string;
   readonly accept: string;
   readonly quiet?: boolean;
-  onFile(file: File): void;
+  readonly several?: boolean;
+  /** `all`: everything that was chosen, the first file too. */
+  onFile(file: File, all: readonly File[]): void;
 }
 
-export function createFilePicker({ id, label, accept, quiet, onFile }: FilePickerOptions): HTMLElement {
-  const input = createElement('input', { type: 'file', accept, id, class: 'visually-hidden' });
+export function createFilePicker({
+  id,
+  label,
+  accept,
+  quiet,
+  several = false,
+  onFile,
+}: FilePickerOptions): HTMLElement {
+  const input = createElement('input', {
+    type: 'file',
+    accept,
+    id,
+    multiple: several,
+    class: 'visually-hidden',
+  });
   input.addEventListener('change', () => {
-    const file = input.files?.[0];
+    const files = [...(input.files ?? [])];
     input.value = '';
-    if (file !== undefined) onFile(file);
+    const [first] = files;
+    if (first !== undefined) onFile(first, files);
   });
   // A label like a button, of the visually hidden input before it.
   const button = createElement('label', { for: id, class: quiet === true ? 'button soft' : 'button' }, label);

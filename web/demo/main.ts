@@ -59,7 +59,7 @@ const modelPanel = createModelPanel(byId('model'), {
 const workspace = createWorkspace(byId('workspace'), {
   messages,
   session: () => current.session,
-  claim: (file) => modelPanel.take(file) || classifyPanel.take(file),
+  claim: (files) => modelPanel.take(files) || (files[0] !== undefined && classifyPanel.take(files[0].file)),
 });
 const classifyPlans = createClassifyPlans(new URL('./models/cifar10/catalogue.json', location.href).href, {
   devices: async () => (await current.room).devices.length,

@@ -116,7 +116,7 @@ function labelled(text: string, field: HTMLElement): HTMLElement {
   return createElement('label', { class: 'field' }, createElement('span', {}, text), field);
 }
 
-function cancelButton(onCancel: () => void): HTMLButtonElement {
+export function cancelButton(onCancel: () => void): HTMLButtonElement {
   const button = createElement('button', { type: 'button', class: 'quiet' }, 'Cancel');
   button.addEventListener('click', onCancel);
   return button;

@@ -5,8 +5,11 @@ import type { Room } from '../room.ts';
 import type { Session } from '../session.ts';
 import { type OpenModel, openModelFile } from '../worker/compileWorker.ts';
 import { createElement } from './createElement.ts';
+import { createFilePicker } from './filePicker.ts';
+import { filesOf, type GivenFile } from './givenFiles.ts';
 import type { Messages } from './messages.ts';
-import { createModelForm, type ModelWishes } from './modelForm.ts';
+import { type ModelFiles, modelFilesOf, withDataFiles } from './modelFiles.ts';
+import { cancelButton, createModelForm, type ModelWishes } from './modelForm.ts';
 import { createModelRuns } from './modelRuns.ts';
 import { createModelWaiting } from './modelWaiting.ts';
 import { formatBytes, plural } from './sentences.ts';
@@ -23,8 +26,8 @@ export interface ModelPanelOptions {
 }
 
 export interface ModelPanel {
-  /** Whether the file is this panel's: a model always, inputs where a model is loaded. */
-  take(file: File): boolean;
+  /** Whether the files are this panel's: a model always, its data where they are waited for, inputs where one is loaded. */
+  take(files: readonly GivenFile[]): boolean;
   close(): void;
 }
 
@@ -33,6 +36,8 @@ export function createModelPanel(root: HTMLElement, options: ModelPanelOptions):
   let own: AbortController | null = null;
   let replaced = false;
   let takeInput: ((file: File) => boolean) | null = null;
+  /** A model whose data files are still to come. */
+  let lacking: ModelFiles | null = null;
 
   const show = (state: string, ...children: readonly HTMLElement[]) => {
     root.dataset['state'] = state;
@@ -45,6 +50,7 @@ export function createModelPanel(root: HTMLElement, options: ModelPanelOptions):
     own.abort();
     own = null;
     takeInput = null;
+    lacking = null;
     root.hidden = true;
     root.replaceChildren();
     root.dataset['state'] = 'closed';
@@ -67,9 +73,10 @@ export function createModelPanel(root: HTMLElement, options: ModelPanelOptions):
   };
 
   /** `again`: what the person chose the last time, and why that was not possible. */
-  const open = async (file: File, again?: { readonly filled: FormData; readonly error: unknown }) => {
+  const open = async (files: ModelFiles, again?: { readonly filled: FormData; readonly error: unknown }) => {
     close();
     messages.clear();
+    const { model: file, dataFiles } = files;
     const attempt = new AbortController();
     own = attempt;
     onOpen();
@@ -77,7 +84,7 @@ export function createModelPanel(root: HTMLElement, options: ModelPanelOptions):
     show('reading', title(file.name, formatBytes(file.size)), waiting.element);
     waiting.show({ phase: 'read' });
     try {
-      const model = await openModelFile(file, attempt.signal);
+      const model = await openModelFile(file, { dataFiles, signal: attempt.signal });
       const joined = await room();
       if (attempt.signal.aborted) return model.close();
       const form = createModelForm({
@@ -90,15 +97,33 @@ export function createModelPanel(root: HTMLElement, options: ModelPanelOptions):
             if (attempt.signal.aborted) return;
             // Other choices may do: nothing of what was filled in is lost.
             if (replaced) fail(attempt, thrown);
-            else void open(file, { filled, error: thrown });
+            else void open(files, { filled, error: thrown });
           }),
         onCancel: leave,
       });
       show('form', title(file.name, formatBytes(file.size)), signatureOf(model), form);
       if (again !== undefined) messages.error(again.error);
     } catch (thrown) {
-      fail(attempt, thrown);
+      if (thrown instanceof StarlingError && thrown.code === 'DATA_FILE_MISSING')
+        askForData(attempt, files, thrown);
+      else fail(attempt, thrown);
     }
+  };
+
+  /** Whatever is dropped or chosen next goes with the model. */
+  const askForData = (attempt: AbortController, files: ModelFiles, error: StarlingError) => {
+    if (attempt.signal.aborted) return;
+    lacking = files;
+    const picker = createFilePicker({
+      id: 'model-data',
+      label: 'Choose its data files',
+      accept: '',
+      several: true,
+      onFile: (_, all) => void open(withDataFiles(files, filesOf(all))),
+    });
+    const actions = createElement('div', { class: 'actions' }, picker, cancelButton(leave));
+    const { name, size } = files.model;
+    show('lacking', title(name, formatBytes(size)), createElement('p', {}, error.message), actions);
   };
 
   const compile = async (attempt: AbortController, file: File, model: OpenModel, wishes: ModelWishes) => {
@@ -147,12 +172,11 @@ export function createModelPanel(root: HTMLElement, options: ModelPanelOptions):
   root.hidden = true;
   return {
     close,
-    take(file) {
-      if (file.name.toLowerCase().endsWith('.onnx')) {
-        void open(file);
-        return true;
-      }
-      return takeInput?.(file) ?? own !== null;
+    take(files) {
+      const [first] = files;
+      const model = modelFilesOf(files) ?? (lacking === null ? null : withDataFiles(lacking, files));
+      if (model !== null) void open(model);
+      return model !== null || (first !== undefined && takeInput?.(first.file)) || own !== null;
     },
   };
 }

@@ -9,7 +9,9 @@ import { type CompareView, createCompareView, fitsCanvas } from './compareView.t
 import { createElement } from './createElement.ts';
 import { showFigures } from './figures.ts';
 import { createFilePicker } from './filePicker.ts';
+import { droppedFiles, filesOf, type GivenFile } from './givenFiles.ts';
 import type { Messages } from './messages.ts';
+import { isDataFile, modelFileTypes } from './modelFiles.ts';
 import { samplePicture } from './samplePicture.ts';
 import { plural } from './sentences.ts';
 
@@ -17,8 +19,8 @@ export interface WorkspaceOptions {
   readonly messages: Messages;
   /** The loaded plan; a picture that is chosen earlier waits for it. Another promise where the room was joined anew. */
   session(): Promise<Session>;
-  /** Whether a file that was dropped, pasted or chosen is somebody else's: a model, or its inputs. */
-  claim(file: File): boolean;
+  /** Whether what was dropped, pasted or chosen is somebody else's: a model, or its inputs. */
+  claim(files: readonly GivenFile[]): boolean;
 }
 
 export interface Workspace {
@@ -48,10 +50,11 @@ export function createWorkspace(
   const model = createFilePicker({
     id: 'model-file',
     label: 'Choose a model',
-    accept: '.onnx',
+    accept: modelFileTypes,
     quiet: true,
-    onFile: (file) => {
-      if (claim(file)) return;
+    several: true,
+    onFile: (file, all) => {
+      if (claim(filesOf(all))) return;
       messages.clear();
       const sentence = `“${file.name}” is no .onnx file; export your model to ONNX first.`;
       messages.error(new StarlingError('MODEL_UNREADABLE', sentence));
@@ -69,7 +72,7 @@ export function createWorkspace(
     createElement(
       'p',
       { class: 'hint' },
-      'Or drop a model of your own, an .onnx file: all devices run it together.',
+      'Or drop a model of your own, an .onnx file (with its data file, or the whole folder): all devices run it together.',
     ),
     createElement('div', { class: 'actions' }, input, choose, sample, model),
   );
@@ -167,12 +170,12 @@ export function createWorkspace(
     }
   };
 
-  const take = (files: FileList | undefined | null) => {
-    const file = files?.[0];
-    if (file !== undefined && !claim(file)) void open(file, file.name);
+  const take = (files: readonly GivenFile[]) => {
+    const [first] = files;
+    if (first !== undefined && !claim(files)) void open(first.file, first.file.name);
   };
   input.addEventListener('change', () => {
-    take(input.files);
+    take(filesOf(input.files));
     input.value = '';
   });
   sample.addEventListener('click', () => {
@@ -181,7 +184,7 @@ export function createWorkspace(
   cancel.addEventListener('click', reset);
   again.addEventListener('click', reset);
   save.addEventListener('click', () => result !== null && savePicture(result.view.canvas, result.name));
-  document.addEventListener('paste', (event) => take(event.clipboardData?.files));
+  document.addEventListener('paste', (event) => take(filesOf(event.clipboardData?.files)));
   document.addEventListener('dragover', (event) => {
     event.preventDefault();
     root.classList.add('dragging');
@@ -192,7 +195,7 @@ export function createWorkspace(
   document.addEventListener('drop', (event) => {
     event.preventDefault();
     root.classList.remove('dragging');
-    take(event.dataTransfer?.files);
+    droppedFiles(event.dataTransfer).then(take, messages.error);
   });
   reset();
   return {
@@ -205,6 +208,10 @@ export function createWorkspace(
 }
 
 function neitherOf(name: string): StarlingError {
+  if (isDataFile(name)) {
+    const sentence = `“${name}” holds the weights of a model; drop the .onnx file that they belong to together with it.`;
+    return new StarlingError('MODEL_UNREADABLE', sentence);
+  }
   return new StarlingError(
     'IMAGE_UNREADABLE',
     `“${name}” is neither a picture nor a model that this page reads; choose a PNG or JPEG, or export the model as an .onnx file.`,

@@ -19,11 +19,20 @@ export interface OpenModel {
   close(): void;
 }
 
+export interface OpenModelOptions {
+  /** Files in which the model may keep weights, by name, or by path where it names folders. */
+  readonly dataFiles?: ReadonlyMap<string, Blob> | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * Reads a model; its bytes never come to the page. Whoever opens it closes it, or aborts `signal`.
- * Rejects MODEL_UNREADABLE, MODEL_UNSUPPORTED, GRAPH_INVALID, FILE_UNREADABLE, RUN_ABORTED or WORKER_DIED.
+ * Rejects MODEL_UNREADABLE, DATA_FILE_MISSING, MODEL_UNSUPPORTED, GRAPH_INVALID, FILE_UNREADABLE, RUN_ABORTED or WORKER_DIED.
  */
-export async function openModelFile(file: Blob, signal?: AbortSignal): Promise<OpenModel> {
+export async function openModelFile(
+  file: Blob,
+  { dataFiles = new Map(), signal }: OpenModelOptions = {},
+): Promise<OpenModel> {
   const aborted = () => new StarlingError('RUN_ABORTED', 'Compiling the model was called off.');
   if (signal?.aborted === true) throw aborted();
   const worker = new Worker(new URL('../../workers/compile.worker.ts', import.meta.url), { type: 'module' });
@@ -35,7 +44,7 @@ export async function openModelFile(file: Blob, signal?: AbortSignal): Promise<O
   };
   signal?.addEventListener('abort', close);
   try {
-    const signature = await call(() => remote.open(file));
+    const signature = await call(() => remote.open(file, dataFiles));
     return {
       signature,
       compile: (wishes, wasmBase, onStep = () => undefined) =>

@@ -4,21 +4,30 @@ import { expect, type Page } from '@playwright/test';
 import { float32Tensor, type Tensor } from '../../../graph/tensor.ts';
 import { readNpy, writeNpy } from '../../../protocol/npy.ts';
 
-/** As a person drops it: the page gets a File that it has not read. */
-export async function dropFile(page: Page, path: string): Promise<void> {
+/** As a person drops them: the page gets Files that it has not read. */
+export async function dropFile(page: Page, ...paths: readonly string[]): Promise<void> {
   await page.evaluate(() => {
     document.querySelector('#dropped')?.remove();
     const input = document.createElement('input');
-    Object.assign(input, { type: 'file', id: 'dropped', hidden: true });
+    Object.assign(input, { type: 'file', id: 'dropped', hidden: true, multiple: true });
     document.body.append(input);
   });
-  await page.locator('#dropped').setInputFiles(path);
+  await page.locator('#dropped').setInputFiles([...paths]);
   await page.evaluate(() => {
-    const file = document.querySelector<HTMLInputElement>('#dropped')?.files?.[0];
+    const files = document.querySelector<HTMLInputElement>('#dropped')?.files ?? [];
     const dataTransfer = new DataTransfer();
-    if (file !== undefined) dataTransfer.items.add(file);
+    for (const file of files) dataTransfer.items.add(file);
     document.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
   });
+}
+
+/** The browser's own drop, which alone can be of a folder. Chromium only. */
+export async function dropFolder(page: Page, path: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: [path], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await session.send('Input.dispatchDragEvent', { type, x: 200, y: 200, data });
+  await session.detach();
 }
 
 export interface CompileChoices {
