@@ -344,21 +344,43 @@ const cases: readonly Case[] = [
   { op: 'LpPool', opset: 18, attributes: { kernel_shape: ints(2, 2), p: int(3) } },
 ];
 
+/** Queries are the graph's input; keys, values and masks are constants. */
+const attentions: readonly Case[] = [
+  { shape: [2, 4, 5, 6], constants: [floatsOf(2, 4, 7, 6), floatsOf(2, 4, 7, 3)] },
+  { shape: [2, 4, 5, 6], constants: [floatsOf(2, 2, 7, 6), floatsOf(2, 2, 7, 3)], attributes: { scale: float(0.3) } },
+  { shape: [2, 5, 24], constants: [floatsOf(2, 7, 12), floatsOf(2, 7, 6)], attributes: { q_num_heads: int(4), kv_num_heads: int(2) } },
+  { shape: [1, 2, 5, 6], constants: [floatsOf(1, 2, 5, 6), floatsOf(1, 2, 5, 6)], attributes: { is_causal: int(1) } },
+  { shape: [1, 2, 5, 6], constants: [floatsOf(1, 2, 7, 6), floatsOf(1, 2, 7, 6), floatsOf(5, 7)] },
+  { shape: [1, 2, 5, 6], constants: [floatsOf(1, 2, 7, 6), floatsOf(1, 2, 7, 6)], attributes: { softcap: float(0.7) } },
+  { shape: [1, 2, 2, 6], constants: [floatsOf(1, 2, 3, 6), floatsOf(1, 2, 3, 6), { dataType: 'bool', dims: [2, 3], data: Uint8Array.of(1, 0, 1, 1, 1, 0) }] },
+].map((one) => ({ op: 'Attention', opset: 23, ...one })); // biome-ignore format: a table
+
+const rotations: readonly Case[] = [
+  { shape: [2, 3, 4, 8], constants: [floatsOf(9, 4), floatsOf(9, 4), int64Tensor([0, 1, 2, 3, 5, 6, 7, 8], [2, 4])] },
+  { shape: [2, 3, 4, 8], constants: [floatsOf(2, 4, 4), floatsOf(2, 4, 4)], attributes: { interleaved: int(1) } },
+  { shape: [2, 4, 24], constants: [floatsOf(9, 4), floatsOf(9, 4), int64Tensor([0, 1, 2, 3, 5, 6, 7, 8], [2, 4])], attributes: { num_heads: int(3) } },
+  { shape: [2, 3, 4, 8], constants: [floatsOf(2, 4, 2), floatsOf(2, 4, 2)], attributes: { rotary_embedding_dim: int(4), interleaved: int(1) } },
+  { shape: [2, 4, 24], constants: [floatsOf(2, 4, 2), floatsOf(2, 4, 2)], attributes: { rotary_embedding_dim: int(4), num_heads: int(3) } },
+].map((one) => ({ op: 'RotaryEmbedding', opset: 23, ...one })); // biome-ignore format: a table
+
 const title = ({ op, opset, attributes = {} }: Case) =>
   `${op} of opset ${opset} ${Object.entries(attributes)
     .map(([name, { value }]) => `${name}=${String(value)}`)
     .join(' ')}`;
 
 describe('lifted to opset 17', () => {
-  it.each(cases.map((one) => [title(one), one] as const))('%s computes the same', async (_, one) => {
-    const original = modelOf(one);
-    const { model } = await normaliseModel(original, { backend });
-    expect(model.opsets.get('')).toBe(17);
-    const feeds = randomFeeds(original.graph.inputs, 4);
-    const expected = await runOnce(backend, saveModel(original).bytes, feeds);
-    const actual = await runOnce(backend, saveModel(model).bytes, feeds);
-    expect(relativeDifference(actual, expected)).toBeLessThan(2e-6);
-  });
+  it.each([...cases, ...attentions, ...rotations].map((one) => [title(one), one] as const))(
+    '%s computes the same',
+    async (_, one) => {
+      const original = modelOf(one);
+      const { model } = await normaliseModel(original, { backend });
+      expect(model.opsets.get('')).toBe(17);
+      const feeds = randomFeeds(original.graph.inputs, 4);
+      const expected = await runOnce(backend, saveModel(original).bytes, feeds);
+      const actual = await runOnce(backend, saveModel(model).bytes, feeds);
+      expect(relativeDifference(actual, expected)).toBeLessThan(2e-6);
+    },
+  );
 
   it('flattens a softmax where the shape is not known', async () => {
     const original = modelOf({ op: 'Softmax', opset: 11, attributes: { axis: int(2) } });
@@ -384,7 +406,8 @@ describe('lifted to opset 17', () => {
     [{ op: 'Scan', opset: 8 }, /Scan/],
     [{ op: 'Resize', opset: 18, attributes: { antialias: int(1) } }, /antialiased/],
     [{ op: 'ScatterND', opset: 18, attributes: { reduction: string('max') } }, /max/],
-    [{ op: 'Attention', opset: 23 }, /no rule/],
+    [{ op: 'Attention', opset: 23, constants: [null, null, null, floatsOf(1)] }, /keeps keys/],
+    [{ op: 'TensorScatter', opset: 24 }, /no rule/],
     [{ op: 'Unheard', opset: 13 }, /no rule/],
   ];
   it.each(refused.map(([one, reason]) => [title(one), one, reason] as const))(
@@ -398,7 +421,9 @@ describe('lifted to opset 17', () => {
   );
 
   it('has every operator in one of the two lists only, and a test for nearly every rule', () => {
-    const tested = new Set([...cases, ...refused.map(([one]) => one)].map(({ op }) => op));
+    const tested = new Set(
+      [...cases, ...attentions, ...rotations, ...refused.map(([one]) => one)].map(({ op }) => op),
+    );
     for (const op of liftRules.keys()) {
       expect(unchangedOperators.has(op), op).toBe(false);
       if (op !== 'DequantizeLinear' && op !== 'ReduceLogSum') {

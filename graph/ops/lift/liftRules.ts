@@ -2,6 +2,7 @@
  * The table of lifting rules: every operator of ONNX's own set that changed its meaning between opset 7 and the
  * newest one, and the list of those that did not. What is in neither is refused, never guessed.
  */
+import { attention } from './attention.ts';
 import {
   axesToInput,
   clipToInputs,
@@ -37,11 +38,13 @@ import {
 import { averagePoolDilated, lpPoolPlain, maxPoolPadded } from './pools.ts';
 import { dequantizePlain, quantizePlain } from './quantize.ts';
 import { resizeOptionalInputs, resizeToAsymmetric, resizeWithoutAxes, upsampleToResize } from './resize.ts';
+import { rotaryEmbedding } from './rotaryEmbedding.ts';
 import { rowsToAxis } from './softmax.ts';
 
 /** Steps in the order in which they apply. */
 export const liftRules: ReadonlyMap<string, readonly LiftStep[]> = new Map(
   Object.entries<readonly LiftStep[]>({
+    Attention: [attention],
     AveragePool: [averagePoolDilated],
     BatchNormalization: [batchNormalizationInference],
     Cast: [castWithoutSaturation],
@@ -72,6 +75,7 @@ export const liftRules: ReadonlyMap<string, readonly LiftStep[]> = new Map(
     ReduceSumSquare: [axesToAttribute],
     Resize: [resizeToAsymmetric, resizeOptionalInputs, resizeWithoutAxes],
     RoiAlign: [roiAlignOutputHalfPixel],
+    RotaryEmbedding: [rotaryEmbedding],
     Scan: [scanRefused],
     Scatter: [scatterToElements],
     ScatterElements: [scatterReduction],
