@@ -55,6 +55,7 @@ interface ScalerFile {
     readonly quiet: boolean;
   };
   readonly parts: readonly {
+    readonly part: string;
     readonly title: string;
     readonly objective: { readonly p95Ms: number };
     readonly results: readonly WayResult[];
@@ -123,16 +124,24 @@ function inTabs(): string[] {
   ];
 }
 
+/** The parts that the README names, and how. */
+const namedParts: Readonly<Record<string, (title: string) => string>> = {
+  main: (title) => title.split(' at ')[0] ?? title,
+  way: () => 'two tabs 40 ms from each other and back',
+};
+
 /** What choosing both knobs serves within the objective, against single runs and the best of a whole grid. */
 export function scalerHeadline(): Headline[] {
   const file = readResult<ScalerFile>('scaler.json');
   if (file?.controls.quiet !== true) return [];
-  const named = file.parts.flatMap(({ title, results }) => {
+  const named = file.parts.flatMap(({ part, title, results }) => {
+    const name = namedParts[part];
+    if (name === undefined) return [];
     const steady = results.filter(({ load }) => load === 'steady');
     const [joint, alone] = ['joint', '(1, 1)'].map((name) => steady.find(({ way }) => way === name));
     return joint === undefined || alone === undefined
       ? []
-      : `${title} ${(joint.within / alone.within).toFixed(1)}x`;
+      : `${name(title)} ${(joint.within / alone.within).toFixed(1)}x`;
   });
   return [
     { what: 'runs served within their objective, chosen against one at a time', figure: named.join('; ') },
