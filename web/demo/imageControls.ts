@@ -18,29 +18,28 @@ export interface ImageControls {
 /** `pixels`: the model takes bytes, and what they mean is its own affair. `onFit`: the picture has to be drawn anew. */
 export function createImageControls(layout: ImageLayout, pixels: boolean, onFit: () => void): ImageControls {
   const fits = Object.keys(fitLabels) as Fit[];
-  const fit = select('fit', 'How the picture fills the input', fits, (value) => fitLabels[value]);
+  const fit = select('fit', 'Place', fits, (value) => fitLabels[value]);
   const names = Object.keys(normalisations) as NormalisationName[];
-  const range = select(
-    'normalisation',
-    'What the model takes of a pixel',
-    names,
-    (value) => normalisations[value].label,
-  );
+  const range = select('normalisation', 'Values of a pixel', names, (value) => normalisations[value].label);
   const orders: readonly ColourOrder[] = ['RGB', 'BGR'];
-  const colours = select('colours', 'Order of the colours', orders, (value) => value);
+  const colours = select('colours', 'Colours', orders, (value) => value);
   fit.field.addEventListener('change', onFit);
   if (pixels) range.field.value = 'pixels';
-  range.field.hidden = pixels;
-  colours.field.hidden = layout.channels === 1;
+  range.element.hidden = pixels;
+  colours.element.hidden = layout.channels === 1;
   const kind = pixels ? ', as 8-bit pixels' : '';
   return {
     element: createElement(
       'div',
       { class: 'actions controls' },
-      fit.field,
-      range.field,
-      colours.field,
-      createElement('span', { class: 'hint' }, `${layout.width} × ${layout.height}${kind}`),
+      fit.element,
+      range.element,
+      colours.element,
+      createElement(
+        'p',
+        { class: 'hint' },
+        `Pictures are brought to ${layout.width} × ${layout.height}${kind}.`,
+      ),
     ),
     read: () => ({ fit: fit.read(), normalisation: normalisations[range.read()], colours: colours.read() }),
   };
@@ -54,8 +53,14 @@ function select<Value extends string>(
 ) {
   const field = createElement(
     'select',
-    { 'aria-label': label, 'data-control': control },
+    { 'data-control': control },
     ...values.map((value) => createElement('option', { value }, labelOf(value))),
   );
-  return { field, read: () => field.value as Value };
+  const element = createElement(
+    'label',
+    { class: 'control' },
+    createElement('span', { class: 'hint' }, label),
+    field,
+  );
+  return { element, field, read: () => field.value as Value };
 }

@@ -26,10 +26,26 @@ export interface ModelFormOptions {
   onCancel(): void;
 }
 
-const axes: readonly Choice<DivisionAxis>[] = [
-  { value: 'rows', label: 'Rows: little is exchanged, all weights on every device' },
-  { value: 'channels', label: 'Channels: weights and memory are divided too' },
-  { value: 'auto', label: 'Whatever is predicted to be fastest (takes longer)' },
+interface AxisChoice extends Choice<DivisionAxis> {
+  readonly hint: string;
+}
+
+const axes: readonly AxisChoice[] = [
+  {
+    value: 'rows',
+    label: 'Rows',
+    hint: 'Every device computes a strip and holds all weights; little is exchanged.',
+  },
+  {
+    value: 'channels',
+    label: 'Channels',
+    hint: 'Weights and memory are divided too; more is exchanged.',
+  },
+  {
+    value: 'auto',
+    label: 'Whatever is fastest',
+    hint: 'Tries many divisions and takes the one that is predicted to be fastest; compiling takes longer.',
+  },
 ];
 
 export function createModelForm(options: ModelFormOptions): HTMLElement {
@@ -45,6 +61,11 @@ export function createModelForm(options: ModelFormOptions): HTMLElement {
     required: true,
   });
   const axis = createSelect('axis', axes);
+  const axisHint = createElement('p', { class: 'hint' });
+  const explainAxis = () => {
+    axisHint.textContent = axes.find(({ value }) => value === axis.read())?.hint ?? '';
+  };
+  axis.field.addEventListener('change', explainAxis);
   const { input, output } = pixelChoices(signature);
   const pixelsIn = input === null ? null : createSelect<PixelInputChoice>('pixels-in', input.choices);
   const pixelsOut = output === null ? null : createSelect<PixelOutputChoice>('pixels-out', output.choices);
@@ -64,8 +85,12 @@ export function createModelForm(options: ModelFormOptions): HTMLElement {
   const form = createElement(
     'form',
     { class: 'model-form' },
-    labelled('Shards', shards),
-    labelled('Divided by', axis.field),
+    labelled(
+      'Shards',
+      shards,
+      createElement('p', { class: 'hint' }, 'Parts of every layer; a device holds one or more.'),
+    ),
+    labelled('Divided by', axis.field, axisHint),
     input === null || pixelsIn === null ? null : labelled(`“${input.name}” travels as`, pixelsIn.field),
     output === null || pixelsOut === null
       ? null
@@ -83,6 +108,7 @@ export function createModelForm(options: ModelFormOptions): HTMLElement {
     const known = field instanceof HTMLInputElement || field instanceof HTMLSelectElement;
     if (known && typeof value === 'string') field.value = value;
   }
+  explainAxis();
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     const given = lengths.map(({ length, field }) => ({ ...length, value: field.valueAsNumber }));
@@ -112,8 +138,8 @@ function createSelect<Value extends string>(name: string, choices: readonly Choi
   };
 }
 
-function labelled(text: string, field: HTMLElement): HTMLElement {
-  return createElement('label', { class: 'field' }, createElement('span', {}, text), field);
+function labelled(text: string, field: HTMLElement, hint: HTMLElement | null = null): HTMLElement {
+  return createElement('label', { class: 'field' }, createElement('span', {}, text), field, hint);
 }
 
 export function cancelButton(onCancel: () => void): HTMLButtonElement {
