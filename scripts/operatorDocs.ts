@@ -15,8 +15,13 @@ What a part of each operator's output needs, along which axes. This file is writ
 tables in \`graph/ops\`; do not edit it.
 
 Models of any opset are first lifted to opset 17, so there is one rule per operator (\`BatchNormalization\` is mostly
-folded, \`Split\` becomes slices, \`Upsample\` becomes \`Resize\`, \`Gelu\`, \`Mish\` and \`GroupNormalization\` are taken
-apart). **Channels** are axis 1 of maps [N, C, H, W] and the last axis of token matrices, **rows** the spatial axes.
+folded, \`Split\` becomes slices, \`Upsample\` becomes \`Resize\`, \`Gelu\`, \`Mish\`, \`GroupNormalization\`,
+\`RMSNormalization\`, \`Attention\` and \`RotaryEmbedding\` are taken apart, dilated \`AveragePool\` and \`LpPool\` become
+convolutions, antialiased \`Resize\` products with its matrices). Functions of the model's own are inlined before, and sparse
+tensors made dense. What opset 17 cannot say is refused with node and reason: 8-bit floats and 4-bit integers, scales of blocks,
+\`Attention\` that keeps keys, and operators younger than that (\`BitwiseAnd\`, \`Col2Im\`, \`DeformConv\`, ...).
+
+**Channels** are axis 1 of maps [N, C, H, W] and the last axis of token matrices, **rows** the spatial axes.
 Axis 0 is the batch wherever a graph keeps one, and is not divided there. What a part needs and its device does not own is exchanged.
 `;
 
