@@ -114,7 +114,7 @@ export function thinnedHeadline(): Headline[] {
     const [thinned, dense] = [of('sparse'), of('channels')];
     if (thinned === undefined || dense === undefined) return [];
     const bytes = (dense.traffic?.exchangedBytes ?? 0) / (thinned.traffic?.exchangedBytes ?? 1);
-    return `${shortTitle(title)} ${(dense.medianMs / thinned.medianMs).toFixed(1)}x as fast with ${bytes.toFixed(0)}x fewer bytes`;
+    return `${shortTitle(title)} ${(dense.medianMs / thinned.medianMs).toFixed(1)}x as fast with ${bytes.toFixed(1)}x fewer bytes`;
   });
   return gains.length === 0
     ? []
