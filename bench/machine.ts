@@ -87,6 +87,11 @@ function schedulingClass(): string | null {
   }
 }
 
+/** Others only get what this process leaves. */
+export function isRealTime(): boolean {
+  return ['SCHED_RR', 'SCHED_FIFO'].includes(schedulingClass() ?? '');
+}
+
 /**
  * The part of each second that real-time processes may have; the kernel stops them for the rest, which a p95 sees where
  * they use every core: `sysctl kernel.sched_rt_runtime_us=1000000` for as long as is measured.

@@ -124,7 +124,9 @@ export class BenchPlans {
       (await compileModel(await model.bytes(), { ...settings, ...options, pixels: model.pixels })).files;
     const files =
       division === 'sparse'
-        ? await keptPlan(`${model.id}-sparse-${numShards}`, async () => compile(await sparseOptions(model)))
+        ? await keptPlan(`${model.id}-sparse-${sparseKeep}-${numShards}`, async () =>
+            compile(await sparseOptions(model)),
+          )
         : await compile({ axis: division, backend: this.#backend });
     for (const [file, bytes] of files) await this.#write(`${path}/${file}`, bytes);
     const { model: lowered, division: divided } = await openPlan(
@@ -142,7 +144,7 @@ export class BenchPlans {
   }
 }
 
-/** A fifth of the features, as bytes; made on the native runtime where it is installed. */
+/** What `sparse` is made of; made on the native runtime where it is installed. */
 async function sparseOptions(
   model: BenchModel,
 ): Promise<Pick<CompileOptions, 'axis' | 'backend' | 'sparse' | 'wire'>> {

@@ -2,7 +2,7 @@
 import type { DivisionAxis } from '../compiler/compile.ts';
 
 /**
- * `sparse` is by channels with a fifth of the features exchanged, as bytes. `requests` divides nothing: the whole model on
+ * `sparse` is by channels with a tenth of the features' bytes exchanged, each number as one byte. `requests` divides nothing: the whole model on
  * each device, and runs spread over them.
  */
 export type BenchDivision = DivisionAxis | 'sparse' | 'requests';
@@ -17,8 +17,8 @@ export const benchDivisions: readonly BenchDivision[] = [
 ];
 const wholeInOneTab: readonly BenchDivision[] = ['channels', 'rows'];
 
-/** Features that `sparse` keeps of those that a dense division exchanges. */
-export const sparseKeep = 0.2;
+/** Share of the bytes of a dense exchange that `sparse` keeps, before its numbers become bytes. */
+export const sparseKeep = 0.1;
 
 /** Megabits per second both ways; null is whatever two tabs of one browser have. */
 export const benchLinks: Readonly<Record<string, number | null>> = {

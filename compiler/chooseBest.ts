@@ -8,7 +8,6 @@ import type { Budget } from './select/budget.ts';
 import { divergence, type Outputs, outputsOf } from './select/outputs.ts';
 import { regimeOf } from './select/regime.ts';
 import type { Candidate } from './select/scores.ts';
-
 import { type SparsifySettings, sparsifyDefaults } from './sparsifySettings.ts';
 import { choose, type Sparsified, thin } from './thin.ts';
 import { trialAnalysis } from './trialAnalysis.ts';

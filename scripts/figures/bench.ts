@@ -120,7 +120,7 @@ export function thinnedHeadline(): Headline[] {
     ? []
     : [
         {
-          what: 'a fifth of the features as bytes against all of them, two tabs at 50 Mbit/s',
+          what: 'a thinned exchange against a dense one, two tabs at 50 Mbit/s',
           figure: gains.join('; '),
         },
       ];
@@ -152,7 +152,7 @@ export function thinnedSection(): string[] {
     }),
   );
   return [
-    `**A thinned exchange, and what others do.** A fifth of the features as bytes, made after training without labels, beside exact divisions, a pipeline of whole layers, and whole models on each device; runs per second with four in flight. ${circumstances(file)} What the thinned networks still get right is in the curves above; "error" is that of one picture against the original.`,
+    `**A thinned exchange, and what others do.** A part of the features, each number as a byte, made after training without labels, beside exact divisions, a pipeline of whole layers, and whole models on each device; runs per second with four in flight. ${circumstances(file)} What the thinned networks still get right is in the curves above; "error" is that of one picture against the original.`,
     '',
     markdownTable(['model', 'what', 'ms', 'runs/s', 'rounds', 'MB exchanged', 'error'], rows),
     '',
