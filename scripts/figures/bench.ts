@@ -1,5 +1,6 @@
 /** Times in tabs of a browser: bench/results/bench.json, one-tab.json and thinned.json, all of one format. */
 import { type Headline, markdownTable, type Row, readResult } from './results.ts';
+import { thinnedQuality } from './thinnedQuality.ts';
 
 interface BenchFile {
   readonly date: string;
@@ -8,7 +9,11 @@ interface BenchFile {
   readonly controls: {
     readonly twoTabs: { readonly before: Control; readonly after: Control; readonly quiet: boolean };
   };
-  readonly models: readonly { readonly title: string; readonly results: readonly BenchResult[] }[];
+  readonly models: readonly {
+    readonly model: string;
+    readonly title: string;
+    readonly results: readonly BenchResult[];
+  }[];
 }
 
 interface Control {
@@ -108,13 +113,15 @@ export function tabsHeadline(): Headline[] {
 export function thinnedHeadline(): Headline[] {
   const file = readResult<BenchFile>('thinned.json');
   if (file?.controls.twoTabs.quiet !== true) return [];
-  const gains = file.models.flatMap(({ title, results }) => {
+  const gains = file.models.flatMap(({ model, title, results }) => {
     const of = (division: string) =>
       results.find(({ scenario }) => scenario.division === division && scenario.link === '50mbit');
     const [thinned, dense] = [of('sparse'), of('channels')];
     if (thinned === undefined || dense === undefined) return [];
     const bytes = (dense.traffic?.exchangedBytes ?? 0) / (thinned.traffic?.exchangedBytes ?? 1);
-    return `${shortTitle(title)} ${(dense.medianMs / thinned.medianMs).toFixed(1)}x as fast with ${bytes.toFixed(1)}x fewer bytes`;
+    const kept = thinnedQuality(model);
+    const quality = kept === undefined ? '' : `, ${kept}`;
+    return `${shortTitle(title)} ${(dense.medianMs / thinned.medianMs).toFixed(1)}x as fast with ${bytes.toFixed(1)}x fewer bytes${quality}`;
   });
   return gains.length === 0
     ? []
@@ -133,7 +140,7 @@ function shortTitle(title: string): string {
 export function thinnedSection(): string[] {
   const file = readResult<BenchFile>('thinned.json');
   if (file === undefined) return [];
-  const rows = file.models.flatMap(({ title, results }) =>
+  const rows = file.models.flatMap(({ model, title, results }) =>
     results.map((one): Row => {
       const { throughput, traffic } = one;
       const rate =
@@ -147,14 +154,15 @@ export function thinnedSection(): string[] {
         rate,
         traffic?.rounds ?? '',
         traffic === null ? '' : (traffic.exchangedBytes / 1e6).toFixed(2),
-        one.relativeError.toExponential(0),
+        (one.scenario.division === 'sparse' ? thinnedQuality(model) : undefined) ??
+          `as the model, within ${one.relativeError.toExponential(0)}`,
       ];
     }),
   );
   return [
-    `**A thinned exchange, and what others do.** A part of the features, each number as a byte, made after training without labels, beside exact divisions, a pipeline of whole layers, and whole models on each device; runs per second with four in flight. ${circumstances(file)} What the thinned networks still get right is in the curves above; "error" is that of one picture against the original.`,
+    `**A thinned exchange, and what others do.** A part of the features, each number as a byte, made after training without labels, beside exact divisions, a pipeline of whole layers, and whole models on each device; runs per second with four in flight. ${circumstances(file)} Quality: of the thinned plan its figure and the original's; of exact ones the error of one picture, of its largest value.`,
     '',
-    markdownTable(['model', 'what', 'ms', 'runs/s', 'rounds', 'MB exchanged', 'error'], rows),
+    markdownTable(['model', 'what', 'ms', 'runs/s', 'rounds', 'MB exchanged', 'quality'], rows),
     '',
   ];
 }
