@@ -108,8 +108,11 @@ export function faultyWeight(source: WeightSource, plan: Plan, name: string): Fa
   };
 }
 
-/** The Slice node that cuts `output` takes the rows one further on, or one before where there are no more. */
-export function faultySlice(backend: Backend, output: string, extent: number): Fault<Backend> {
+/**
+ * The Slice node that cuts `output` takes the rows one before. Devices have names of their own for their own strips: a
+ * slice of that name that begins at the first row is another device's, and is left alone.
+ */
+export function faultySlice(backend: Backend, output: string): Fault<Backend> {
   let fired = false;
   return {
     faulty: {
@@ -118,7 +121,7 @@ export function faultySlice(backend: Backend, output: string, extent: number): F
         const read = (path: string) =>
           externalData.find((file) => file.path === path)?.data ?? new Uint8Array(0);
         const model = loadModel(bytes, read);
-        const graph = withShiftedSlice(model.graph, output, extent);
+        const graph = withShiftedSlice(model.graph, output);
         if (graph === undefined) return backend.createSession(bytes, externalData);
         fired = true;
         return backend.createSession(saveModel({ ...model, graph }).bytes);
@@ -130,15 +133,14 @@ export function faultySlice(backend: Backend, output: string, extent: number): F
   };
 }
 
-function withShiftedSlice(graph: Graph, output: string, extent: number): Graph | undefined {
+function withShiftedSlice(graph: Graph, output: string): Graph | undefined {
   const slice = graph.nodes.find((node) => node.opType === 'Slice' && node.outputs[0] === output);
   const [, start, end] = (slice?.inputs ?? []).map((name) => {
     const tensor = graph.initializers.get(name);
     return tensor === undefined ? undefined : readIntegers(tensor)[0];
   });
-  if (slice === undefined || start === undefined || end === undefined) return undefined;
-  const step = end < extent ? 1 : -1;
-  const limits = { [`${output} start`]: start + step, [`${output} end`]: end + step };
+  if (slice === undefined || start === undefined || end === undefined || start < 1) return undefined;
+  const limits = { [`${output} start`]: start - 1, [`${output} end`]: end - 1 };
   const shifted: Node = {
     ...slice,
     inputs: [slice.inputs[0] ?? '', ...Object.keys(limits), ...slice.inputs.slice(3)],

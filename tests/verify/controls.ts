@@ -1,7 +1,7 @@
 /** Negative controls: a room with one fault must fail `verify`, else `verify` shows nothing. */
 import { verifyPlan } from '../../compiler/measure/verify.ts';
 import { seededRandom } from '../../graph/random.ts';
-import { elementCount } from '../../graph/tensor.ts';
+import { elementCount, readIntegers } from '../../graph/tensor.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import type { RoomProgram, Transfer } from '../../runtime/lower/program.ts';
@@ -87,16 +87,16 @@ const faults: { readonly [Kind in ControlKind]: MakeFault } = {
     return part && faultyWeight(weights, plan, part.source);
   },
   'shifted halo': ({ backend, seed }, room) => {
-    const halos = room.programs.flatMap(({ sends, stages, types }) =>
-      sends.flatMap(({ sourceName, axis }) => {
-        const nodes = stages.flatMap((stage) => stage.nodes);
-        const slice = nodes.find((node) => node.opType === 'Slice' && node.outputs[0] === sourceName);
-        const extent = types.get(slice?.inputs[0] ?? '')?.dims?.[axis];
-        return extent === undefined ? [] : [{ sourceName, extent }];
-      }),
-    );
+    const halos = room.programs.flatMap(({ sends, stages, constants }) => {
+      const slices = stages.flatMap(({ nodes }) => nodes).filter(({ opType }) => opType === 'Slice');
+      return sends.filter(({ sourceName }) => {
+        const start = constants.get(slices.find(({ outputs }) => outputs[0] === sourceName)?.inputs[1] ?? '');
+        // A row before is there to be mistaken for it.
+        return start !== undefined && (readIntegers(start)[0] ?? 0) > 0;
+      });
+    });
     const halo = pick(halos, seed);
-    return halo && faultySlice(backend, halo.sourceName, halo.extent);
+    return halo && faultySlice(backend, halo.sourceName);
   },
 };
 
