@@ -27,7 +27,15 @@ const level = (keep: number, step: number) => ({
 });
 
 async function writeRun(levels: readonly ReturnType<typeof level>[], step: number): Promise<void> {
-  const settings = { keep: 0.2, levels: '0', steps: 100, seed: 5, numShards: 2, wire: 'float32' };
+  const settings = {
+    keep: 0.2,
+    levels: '0',
+    steps: 100,
+    seed: 5,
+    numShards: 2,
+    wire: 'float32',
+    data: '/anywhere/shared/data/pictures',
+  };
   await writeFile(join(root, 'settings.json'), JSON.stringify(settings));
   await writeFile(join(root, 'curve.json'), JSON.stringify({ dense: { accuracy: 0.9 }, levels }));
   await writeFile(
@@ -42,6 +50,7 @@ test('a row tells what is settled so far; a run is over when every level is', as
   await writeRun([level(0.2, 50)], 60);
   const half = await collect('a', root, 'c1', root);
   expect(half).toMatchObject({ step: 60, steps: 100, seed: 5, seconds: 350, commit: 'c1' });
+  expect(half?.settings['data']).toBe('data/pictures');
   expect(isComplete(half)).toBe(false);
   await writeRun([level(0.2, 50), level(0, 100)], 100);
   const whole = await collect('a', root, 'c2', root);

@@ -40,7 +40,7 @@ export function figuresPath(folder: string, keep: number | 'original'): string {
 async function rowOf(name: string, folder: string, commit: string): Promise<TrainingRow | undefined> {
   const curve = await readCurve(join(folder, 'curve.json'));
   if (curve === undefined || curve.levels.length === 0) return undefined;
-  const settings: Record<string, string | number> = readJson(join(folder, 'settings.json')) ?? {};
+  const settings = published(readJson(join(folder, 'settings.json')) ?? {});
   const log = await readLog(join(folder, 'log.jsonl'));
   const original = readJson<Figures>(figuresPath(folder, 'original'));
   return {
@@ -59,6 +59,16 @@ async function rowOf(name: string, folder: string, commit: string): Promise<Trai
     }),
     ...(original === undefined ? {} : { original }),
   };
+}
+
+/** Where a file lies on this machine is nobody's business: a path becomes what it ends with in ../shared. */
+function published(settings: Record<string, string | number>): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(settings).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? value.replace(/^.*\/shared\//, '') : value,
+    ]),
+  );
 }
 
 /** A run is over when its course is. */
