@@ -16,6 +16,7 @@ import {
   type OperatorCase,
   random,
 } from '../../tests/support/operatorCase.ts';
+import { joined } from '../../tests/support/partCheck.ts';
 import { randomModel } from '../../tests/support/randomGraph.ts';
 import { hasShared, readSharedModel, sharedModelNames } from '../../tests/support/shared.ts';
 import { constantNodesToInitializers } from './constantNodes.ts';
@@ -76,17 +77,7 @@ async function expectAllAlike(cases: readonly OperatorCase[], opset: number): Pr
     if ((await inferValues(modelOf(graph, opset), noEngine)) === undefined) unsure.push(i);
     else graphs.push(graph);
   }
-  const together = modelOf(
-    {
-      name: 'cases',
-      inputs: graphs.flatMap(({ inputs }) => inputs),
-      outputs: graphs.flatMap(({ outputs }) => outputs),
-      nodes: graphs.flatMap(({ nodes }) => nodes),
-      initializers: new Map(graphs.flatMap(({ initializers }) => [...initializers])),
-      values: new Map(),
-    },
-    opset,
-  );
+  const together = modelOf(joined(graphs), opset);
   await expectAlike(together, await inferValues(together, noEngine));
   return unsure;
 }

@@ -1,5 +1,5 @@
 /** Times in tabs of a browser: bench/results/bench.json, one-tab.json and thinned.json, all of one format. */
-import { type Headline, markdownTable, type Row, readResult } from './results.ts';
+import { type Headline, markdownTable, networkOf, type Row, readResult } from './results.ts';
 import { thinnedQuality } from './thinnedQuality.ts';
 
 interface BenchFile {
@@ -97,7 +97,7 @@ export function tabsHeadline(): Headline[] {
       const auto = results.find(
         ({ scenario }) => scenario.division === 'auto' && (scenario.link ?? '') === link,
       );
-      return auto?.toPlain == null ? [] : [{ title: shortTitle(title), gain: 1 / auto.toPlain }];
+      return auto?.toPlain == null ? [] : [{ title: networkOf(title), gain: 1 / auto.toPlain }];
     });
     const faster = gains.filter(({ gain }) => gain >= worthNaming).sort((a, b) => b.gain - a.gain);
     const named = faster.map(({ title, gain }) => `${title} ${gain.toFixed(2)}x as fast`);
@@ -121,7 +121,7 @@ export function thinnedHeadline(): Headline[] {
     const bytes = (dense.traffic?.exchangedBytes ?? 0) / (thinned.traffic?.exchangedBytes ?? 1);
     const kept = thinnedQuality(model);
     const quality = kept === undefined ? '' : `, ${kept}`;
-    return `${shortTitle(title)} ${(dense.medianMs / thinned.medianMs).toFixed(1)}x as fast with ${bytes.toFixed(1)}x fewer bytes${quality}`;
+    return `${networkOf(title)} ${(dense.medianMs / thinned.medianMs).toFixed(1)}x as fast with ${bytes.toFixed(1)}x fewer bytes${quality}`;
   });
   return gains.length === 0
     ? []
@@ -131,10 +131,6 @@ export function thinnedHeadline(): Headline[] {
           figure: gains.join('; '),
         },
       ];
-}
-
-function shortTitle(title: string): string {
-  return title.split(' at ')[0] ?? title;
 }
 
 export function thinnedSection(): string[] {

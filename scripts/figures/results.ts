@@ -35,6 +35,15 @@ export function percent(share: number): string {
   return `${(100 * share).toFixed(1)} %`;
 }
 
+/** Of a title like "resnet20 at 32 x 32, dense" the network. */
+export function networkOf(title: string): string {
+  return title.split(' at ')[0] ?? title;
+}
+
+export function quality(value: number, unit: '%' | 'dB'): string {
+  return unit === '%' ? `${(100 * value).toFixed(2)} %` : `${value.toFixed(2)} dB`;
+}
+
 export function short(value: number | undefined): string {
   return value === undefined ? '' : String(Number(value.toFixed(4)));
 }

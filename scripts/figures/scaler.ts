@@ -1,5 +1,5 @@
 /** The tables of the scaler: in virtual time, and in real tabs. */
-import { type Headline, markdownTable, percent, type Row, readResult } from './results.ts';
+import { type Headline, markdownTable, networkOf, percent, type Row, readResult } from './results.ts';
 
 interface SimulatorFile {
   readonly estimatorError: number;
@@ -126,7 +126,7 @@ function inTabs(): string[] {
 
 /** The parts that the README names, and how. */
 const namedParts: Readonly<Record<string, (title: string) => string>> = {
-  main: (title) => title.split(' at ')[0] ?? title,
+  main: networkOf,
   way: () => 'two tabs 40 ms from each other and back',
 };
 

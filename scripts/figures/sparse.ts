@@ -1,7 +1,7 @@
 /** The table of sparse exchanges after training, and the picture of their curves: bench/results/sparse.json. */
 import type { Row as Point } from '../../bench/sparse/resultFile.ts';
 import { type Series, svgCharts } from '../../cli/charts/svgCharts.ts';
-import { type Headline, markdownTable, origins, type Row, readResult } from './results.ts';
+import { type Headline, markdownTable, origins, quality, type Row, readResult } from './results.ts';
 
 const namedKeep = 0.2;
 
@@ -107,10 +107,6 @@ export function sparseChart(): string | undefined {
 
 function samePlace(a: Point, b: Point): boolean {
   return a.model === b.model && a.shards === b.shards && a.keep === b.keep;
-}
-
-function quality(value: number, unit: Point['unit']): string {
-  return unit === '%' ? `${(100 * value).toFixed(2)} %` : `${value.toFixed(2)} dB`;
 }
 
 function kilobytes(bytes: number): string {

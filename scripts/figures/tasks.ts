@@ -1,7 +1,7 @@
 /** Accuracy through the shards and by the original: bench/results/tasks.json. */
 import { markdownTable, origins, type Row, readResult, short } from './results.ts';
 
-interface TaskResult {
+export interface TaskResult {
   readonly name: string;
   readonly commit: string;
   readonly date: string;

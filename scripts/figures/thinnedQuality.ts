@@ -1,6 +1,7 @@
 /** What the thinned plan of a bench still gets right: bench/results/wire-MODEL-2shards.json beside tasks.json. */
 import { sparseKeep } from '../../bench/scenarios.ts';
-import { readResult } from './results.ts';
+import { quality, readResult } from './results.ts';
+import type { TaskResult } from './tasks.ts';
 
 interface WireFile {
   readonly figure: string;
@@ -14,11 +15,6 @@ interface WireFile {
   }[];
 }
 
-interface TaskResult {
-  readonly name: string;
-  readonly original: Readonly<Record<string, number>>;
-}
-
 /** Undefined where it was not measured. */
 export function thinnedQuality(model: string): string | undefined {
   const file = readResult<WireFile>(`wire-${model}-2shards.json`);
@@ -29,6 +25,5 @@ export function thinnedQuality(model: string): string | undefined {
   const { figure, unit, measuredOn } = file;
   const tasks = readResult<readonly TaskResult[]>('tasks.json') ?? [];
   const original = tasks.find(({ name }) => name.startsWith(model))?.original[figure];
-  const text = (value: number) => (unit === '%' ? `${(100 * value).toFixed(1)} %` : `${value.toFixed(2)} dB`);
-  return `${text(point.quality)}${original === undefined ? '' : ` of ${text(original)}`} on ${measuredOn}`;
+  return `${quality(point.quality, unit)}${original === undefined ? '' : ` of ${quality(original, unit)}`} on ${measuredOn}`;
 }

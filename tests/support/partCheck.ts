@@ -36,7 +36,8 @@ async function runGraph(graph: Graph, inputs: Tensors): Promise<Tensors> {
   }
 }
 
-function joined(graphs: readonly Graph[]): Graph {
+/** Cases side by side in one graph, whose names must differ. */
+export function joined(graphs: readonly Graph[]): Graph {
   return {
     name: 'cases',
     inputs: graphs.flatMap(({ inputs }) => inputs),
