@@ -4,6 +4,7 @@
  */
 import { broadcastAttributes } from '../../graph/attributes/elementwise.ts';
 import { type Attribute, type Graph, type Node, withAttributes } from '../../graph/graph.ts';
+import { positiveAxis } from '../../graph/ops/rule.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { StarlingError } from '../../protocol/errors.ts';
 import type { Pass } from './pass.ts';
@@ -63,7 +64,7 @@ export const raiseToSeven: Pass = (model) => {
     const own = ranks.get(operand);
     if (rank === undefined || own === undefined)
       refuse(node, 'the number of axes of its inputs is not known');
-    const missing = rank - (axis < 0 ? axis + rank : axis) - own;
+    const missing = rank - positiveAxis(axis, rank) - own;
     if (missing <= 0) return [operand, []];
     const name = `${node.outputs[0]}/aligned`;
     const tensor = initializers.get(operand);

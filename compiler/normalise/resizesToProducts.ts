@@ -4,6 +4,7 @@
  */
 import { resizeAttributes } from '../../graph/attributes/resize.ts';
 import { type Graph, type Node, withAttributes } from '../../graph/graph.ts';
+import { positiveAxis } from '../../graph/ops/rule.ts';
 import { float32Tensor, float32View, int64Tensor, readIntegers, type Tensor } from '../../graph/tensor.ts';
 import { measureWhatIsNew } from './measureValues.ts';
 import type { Pass } from './pass.ts';
@@ -41,7 +42,7 @@ function axesOf(node: Node, graph: Graph): readonly ResizedAxis[] | undefined {
   const count = byScales ? float32View(scales).length : readIntegers(sizes ?? int64Tensor([])).length;
   if (count !== axes.length) return undefined;
   return axes.flatMap((given, i): ResizedAxis[] => {
-    const axis = given < 0 ? given + input.length : given;
+    const axis = positiveAxis(given, input.length);
     const lengths = { input: input[axis] ?? 1, output: output[axis] ?? 1 };
     const scale = byScales ? float32View(scales)[i] : undefined;
     const same = scale === undefined ? lengths.input === lengths.output : scale === 1;

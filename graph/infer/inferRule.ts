@@ -4,6 +4,7 @@
  */
 import type { Node } from '../graph.ts';
 import type { ShapedValue } from '../nodeView.ts';
+import { positiveAxis } from '../ops/rule.ts';
 import { readIntegers, type Tensor } from '../tensor.ts';
 
 export interface InferenceView {
@@ -54,7 +55,7 @@ export function isAbsent(view: InferenceView, index: number): boolean {
 
 /** From the start, or undefined where it is outside. */
 export function axisOf(axis: number, rank: number): number | undefined {
-  const positive = axis < 0 ? axis + rank : axis;
+  const positive = positiveAxis(axis, rank);
   return positive >= 0 && positive < rank ? positive : undefined;
 }
 

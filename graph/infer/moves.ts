@@ -13,6 +13,7 @@ import {
   transposeAttributes,
   unsqueezeAttributes,
 } from '../attributes/moves.ts';
+import { sliceBounds } from '../ops/slice.ts';
 import { elementCount } from '../tensor.ts';
 import { broadcastShape } from './elementwise.ts';
 import {
@@ -159,10 +160,7 @@ export function sliceRanges(view: InferenceView): readonly SliceRange[] | undefi
     const axis = axisOf(given, shape.length) ?? 0;
     const length = shape[axis] ?? 0;
     const step = steps[i] ?? 1;
-    const within = (bound: number, low: number, high: number) =>
-      Math.min(Math.max(bound < 0 ? bound + length : bound, low), high);
-    const start = step > 0 ? within(starts[i] ?? 0, 0, length) : within(starts[i] ?? 0, 0, length - 1);
-    const end = step > 0 ? within(ends[i] ?? 0, 0, length) : within(ends[i] ?? 0, -1, length - 1);
+    const { start, end } = sliceBounds(starts[i] ?? 0, ends[i] ?? 0, step, length);
     ranges[axis] = { start, step, count: Math.max(0, Math.ceil((end - start) / step)) };
   });
   return ranges;

@@ -29,12 +29,22 @@ function cutsOf(view: NodeView): Cut[] | undefined {
     const axis = positiveAxis(given, shape.length);
     const length = shape[axis] ?? 0;
     const step = steps[i] ?? 1;
-    const clamp = (value: number, low: number, high: number) =>
-      Math.min(Math.max(value < 0 ? value + length : value, low), high);
-    const start = clamp(starts[i] ?? 0, 0, step > 0 ? length : length - 1);
-    const end = step > 0 ? clamp(ends[i] ?? 0, 0, length) : clamp(ends[i] ?? 0, -1, length - 1);
-    return { axis, start, end, step };
+    return { axis, step, ...sliceBounds(starts[i] ?? 0, ends[i] ?? 0, step, length) };
   });
+}
+
+/** Limits along an axis of `length`, counted from its start and clamped as ONNX says; backwards an end of -1 is beyond the first. */
+export function sliceBounds(
+  start: number,
+  end: number,
+  step: number,
+  length: number,
+): { readonly start: number; readonly end: number } {
+  const clamp = (value: number, low: number, high: number) =>
+    Math.min(Math.max(value < 0 ? value + length : value, low), high);
+  return step > 0
+    ? { start: clamp(start, 0, length), end: clamp(end, 0, length) }
+    : { start: clamp(start, 0, length - 1), end: clamp(end, -1, length - 1) };
 }
 
 /** Reads a whole axis backwards: Slice takes an end far below zero as "down to the first". */

@@ -4,6 +4,7 @@ import { reduceAttributes } from '../../attributes/reductions.ts';
 import { gridSampleAttributes } from '../../attributes/resize.ts';
 import { type Node, withAttributes } from '../../graph.ts';
 import { int64Tensor, readIntegers } from '../../tensor.ts';
+import { positiveAxis } from '../rule.ts';
 import {
   derivedNode,
   firstOutput,
@@ -64,7 +65,7 @@ export const padWithoutAxes: LiftStep = {
     const pads = readIntegers(requireConstant(node, 1, context, 'pads'));
     const all = new Array<number>(2 * shape.length).fill(0);
     axes.forEach((axis, i) => {
-      const at = axis < 0 ? axis + shape.length : axis;
+      const at = positiveAxis(axis, shape.length);
       all[at] = pads[i] ?? 0;
       all[at + shape.length] = pads[i + axes.length] ?? 0;
     });

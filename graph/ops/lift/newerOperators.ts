@@ -3,6 +3,7 @@ import { geluAttributes, swishAttributes } from '../../attributes/elementwise.ts
 import { groupNormalizationAttributes, rmsNormalizationAttributes } from '../../attributes/normalisations.ts';
 import type { Attribute, Node } from '../../graph.ts';
 import { float32Tensor } from '../../tensor.ts';
+import { positiveAxis } from '../rule.ts';
 import { expansion } from './expansion.ts';
 import { type LiftContext, type LiftStep, refuse } from './liftRule.ts';
 
@@ -54,7 +55,7 @@ function rootMeanSquare(node: Node, context: LiftContext): readonly Node[] {
   const { input, add, scalar, finish } = expansion(node, context);
   const shape = context.shape(input) ?? refuse(node, context, 'the rank of its input is unknown');
   const { axis, epsilon } = rmsNormalizationAttributes(node);
-  const first = axis < 0 ? axis + shape.length : axis;
+  const first = positiveAxis(axis, shape.length);
   const axes = shape.map((_, i) => i).filter((i) => i >= first);
   const mean = add('ReduceMean', [add('Pow', [input, scalar(2, 'two')])], { axes: ints(axes) });
   const deviation = add('Sqrt', [add('Add', [mean, scalar(epsilon, 'epsilon')])]);

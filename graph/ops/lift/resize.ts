@@ -5,6 +5,7 @@
 import { resizeAttributes, upsampleAttributes } from '../../attributes/resize.ts';
 import { type Attribute, type Node, withAttributes } from '../../graph.ts';
 import { float32Tensor, float32View, int64Tensor } from '../../tensor.ts';
+import { positiveAxis } from '../rule.ts';
 import {
   firstOutput,
   inputAt,
@@ -103,8 +104,7 @@ export const resizeWithoutAxes: LiftStep = {
       context.shape(node.inputs[0] ?? '') ?? refuse(node, context, 'the rank of its input is unknown');
     const axes = listed ?? shape.map((_, axis) => axis);
     if (inputAt(node, 1) !== undefined) refuse(node, context, 'it names axes and a region of interest');
-    const along = (axis: number) =>
-      axes.findIndex((other) => (other < 0 ? other + shape.length : other) === axis);
+    const along = (axis: number) => axes.findIndex((other) => positiveAxis(other, shape.length) === axis);
     const inputs = [...node.inputs];
     if (inputAt(node, 2) !== undefined) {
       const scales = float32View(requireConstant(node, 2, context, 'scales'));

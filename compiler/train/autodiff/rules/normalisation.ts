@@ -3,6 +3,7 @@ import {
   batchNormalizationAttributes,
   layerNormalizationAttributes,
 } from '../../../../graph/attributes/normalisations.ts';
+import { positiveAxis } from '../../../../graph/ops/rule.ts';
 import { elementCount } from '../../../../graph/tensor.ts';
 import { type GradientRule, type NodeContext, noGradient } from '../gradientRule.ts';
 import type { GraphBuilder, Ref } from '../graphBuilder.ts';
@@ -53,7 +54,7 @@ export const layerNormalization: GradientRule = (context, dy) => {
   const { node, builder: b } = context;
   const [x, scale] = [context.input(0), context.input(1)];
   const { axis } = layerNormalizationAttributes(node);
-  const first = axis < 0 ? axis + x.shape.length : axis;
+  const first = positiveAxis(axis, x.shape.length);
   const axes = x.shape.map((_, i) => i).filter((i) => i >= first);
   const normalised = cached(() => normalise(context, x, axes));
   return [

@@ -1,6 +1,7 @@
 /** Gradients of reductions over given axes. */
 import { reduceAttributes } from '../../../../graph/attributes/reductions.ts';
 import type { Node } from '../../../../graph/graph.ts';
+import { positiveAxis } from '../../../../graph/ops/rule.ts';
 import { elementCount, readIntegers } from '../../../../graph/tensor.ts';
 import { type GradientRule, type NodeContext, noGradient } from '../gradientRule.ts';
 import type { Ref } from '../graphBuilder.ts';
@@ -11,7 +12,7 @@ function reducedAxes(context: NodeContext): readonly number[] {
   const rank = context.input(0).shape.length;
   const { axes = [], noopWithEmptyAxes } = reduceAttributes(node);
   const listed = context.has(1) ? integersOf(context, node) : axes;
-  if (listed.length > 0) return listed.map((axis) => (axis < 0 ? axis + rank : axis));
+  if (listed.length > 0) return listed.map((axis) => positiveAxis(axis, rank));
   return noopWithEmptyAxes ? [] : context.input(0).shape.map((_, axis) => axis);
 }
 

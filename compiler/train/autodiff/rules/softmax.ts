@@ -1,10 +1,11 @@
 /** Gradients of Softmax and LogSoftmax along one axis. */
 import { softmaxAttributes } from '../../../../graph/attributes/reductions.ts';
+import { positiveAxis } from '../../../../graph/ops/rule.ts';
 import type { GradientRule, NodeContext } from '../gradientRule.ts';
 
 function axisOf({ node, output }: NodeContext): number {
   const { axis } = softmaxAttributes(node);
-  return axis < 0 ? axis + output.shape.length : axis;
+  return positiveAxis(axis, output.shape.length);
 }
 
 export const softmax: GradientRule = (context, dy) => [

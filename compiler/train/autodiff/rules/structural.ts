@@ -6,6 +6,7 @@ import {
   padAttributes,
   transposeAttributes,
 } from '../../../../graph/attributes/moves.ts';
+import { positiveAxis } from '../../../../graph/ops/rule.ts';
 import { readIntegers } from '../../../../graph/tensor.ts';
 import { type GradientRule, type NodeContext, noGradient } from '../gradientRule.ts';
 import type { GraphBuilder, Ref } from '../graphBuilder.ts';
@@ -33,7 +34,7 @@ export const expand: GradientRule = (context, dy) => [
 
 export const concat: GradientRule = (context, dy) => {
   const { node, builder: b } = context;
-  const axis = positive(concatAttributes(node).axis, dy.shape.length);
+  const axis = positiveAxis(concatAttributes(node).axis, dy.shape.length);
   let position = 0;
   return node.inputs.map((_, i) => {
     const start = position;
@@ -59,7 +60,7 @@ export const slice: GradientRule = (context, dy) => [
       starts.map(() => 1),
     );
     return axes.reduce((gradient, listed, i) => {
-      const axis = positive(listed, shape.length);
+      const axis = positiveAxis(listed, shape.length);
       return unslice(context.builder, gradient, axis, shape[axis] ?? 0, starts[i] ?? 0, steps[i] ?? 1);
     }, dy);
   },
@@ -119,7 +120,7 @@ export const gather: GradientRule = (context, dy) => [
     const { node, builder: b } = context;
     const { shape } = context.input(0);
     const indices = context.input(1);
-    const axis = positive(gatherAttributes(node).axis, shape.length);
+    const axis = positiveAxis(gatherAttributes(node).axis, shape.length);
     const rank = indices.shape.length;
     // The gathered axes first, as ScatterND indexes.
     const indexAxes = indices.shape.map((_, i) => axis + i);
@@ -159,8 +160,4 @@ function integersOf(context: NodeContext, index: number, fallback: readonly numb
   const tensor = context.constant(index);
   if (tensor !== undefined) return readIntegers(tensor);
   throw noGradient(context.node, `its input ${index} is computed at run time; make it constant`);
-}
-
-function positive(axis: number, rank: number): number {
-  return axis < 0 ? axis + rank : axis;
 }
