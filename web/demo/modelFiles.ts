@@ -1,8 +1,10 @@
 /** Which of the files that a person gives are a model, and which may hold its weights. Judged by their names alone. */
 import type { GivenFile } from './givenFiles.ts';
 
-/** What a person is shown when they choose: exporters call data files by many names. */
-export const modelFileTypes = '.onnx,.data,.onnx_data,.bin,.weight,.weights';
+/** Exporters call data files by many names. */
+const dataFileTypes = ['.data', '.onnx_data', '.bin', '.weight', '.weights'];
+/** What a person is shown when they choose. */
+export const modelFileTypes = ['.onnx', ...dataFileTypes].join();
 
 export interface ModelFiles {
   readonly model: File;
@@ -26,5 +28,6 @@ export function withDataFiles({ model, dataFiles }: ModelFiles, more: readonly G
 }
 
 export function isDataFile(name: string): boolean {
-  return /\.(data|onnx_data|weights?|bin)$/i.test(name) || /\.onnx[._-]/i.test(name);
+  const lower = name.toLowerCase();
+  return dataFileTypes.some((type) => lower.endsWith(type)) || /\.onnx[._-]/.test(lower);
 }
