@@ -1,13 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  abortReasons,
-  decodeFrame,
-  encodeFrame,
-  type Frame,
-  headerBytes,
-  type TensorFrame,
-} from './frame.ts';
+import { decodeFrame } from './decodeFrame.ts';
+import { encodeFrame } from './encodeFrame.ts';
+import { abortReasons, type Frame, type TensorFrame } from './frame.ts';
+import { headerBytes } from './frameLayout.ts';
 import { limits } from './limits.ts';
 import { tensorBytes, type WireType, wireTypeOf } from './wireType.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { encodeFrame, frameVersion } from '../protocol/frame.ts';
+import { encodeFrame } from '../protocol/encodeFrame.ts';
+import { frameVersion } from '../protocol/frameLayout.ts';
 import { limits } from '../protocol/limits.ts';
 import { connected, end, tensor } from '../tests/support/linkEnds.ts';
 import type { MessageChannelLike } from './channel.ts';

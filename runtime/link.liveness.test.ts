@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decodeFrame, encodeFrame } from '../protocol/frame.ts';
+import { decodeFrame } from '../protocol/decodeFrame.ts';
+import { encodeFrame } from '../protocol/encodeFrame.ts';
 import { limits } from '../protocol/limits.ts';
 import { connected, end } from '../tests/support/linkEnds.ts';
 import { ManualClock } from './manualClock.ts';

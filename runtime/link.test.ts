@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeFrame } from '../protocol/frame.ts';
+import { encodeFrame } from '../protocol/encodeFrame.ts';
 import { limits } from '../protocol/limits.ts';
 import { connected, end, tensor } from '../tests/support/linkEnds.ts';
 import type { LinkOptions } from './link.ts';

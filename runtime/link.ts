@@ -2,16 +2,11 @@
  * A link: frames to and from one peer over one channel. It greets, splits and joins, keeps the order of calls, waits
  * where the channel's buffer is full, counts, and measures the round trip. What frames mean is the executor's.
  */
+import { decodeFrame } from '../protocol/decodeFrame.ts';
+import { encodeFrame } from '../protocol/encodeFrame.ts';
 import { StarlingError } from '../protocol/errors.ts';
-import {
-  type ControlFrame,
-  decodeFrame,
-  encodeFrame,
-  frameVersion,
-  type RunFrame,
-  type TensorHeader,
-  type TensorPart,
-} from '../protocol/frame.ts';
+import type { ControlFrame, RunFrame, TensorHeader, TensorPart } from '../protocol/frame.ts';
+import { frameVersion } from '../protocol/frameLayout.ts';
 import { limits } from '../protocol/limits.ts';
 import type { Link, LinkOptions } from './linkApi.ts';
 import { LinkCounters, type LinkStats } from './linkStats.ts';

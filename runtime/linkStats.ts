@@ -1,5 +1,5 @@
 /** What a link counts, and the figures it shows of itself. */
-import type { Malformed } from '../protocol/frame.ts';
+import type { Malformed } from '../protocol/decodeFrame.ts';
 import type { PartDropped } from './reassembly.ts';
 
 /** Why an incoming message was thrown away; `notBytes` is a text message. */

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeFrame, encodeFrame, type TensorFrame, type TensorPart } from '../protocol/frame.ts';
+import { decodeFrame } from '../protocol/decodeFrame.ts';
+import { encodeFrame } from '../protocol/encodeFrame.ts';
+import type { TensorFrame, TensorPart } from '../protocol/frame.ts';
 import { limits } from '../protocol/limits.ts';
 import { Reassembly } from './reassembly.ts';
 

@@ -4,6 +4,7 @@
  */
 import type { TensorFrame, TensorHeader, TensorPart } from '../protocol/frame.ts';
 import { limits } from '../protocol/limits.ts';
+import { RecentKeys } from './recentKeys.ts';
 
 /** The receiver's answer to a frame it sees announced: wanted, of an epoch that is over, or not expected. */
 export type Verdict = 'accept' | 'stale' | 'unasked';
@@ -40,8 +41,7 @@ export class Reassembly {
   readonly #accept: (header: TensorHeader) => Verdict;
   readonly #maxBytes: number;
   readonly #pending = new Map<string, Pending>();
-  /** Oldest first. */
-  readonly #finished = new Set<string>();
+  readonly #finished = new RecentKeys(limits.finishedFrames);
   #bytes = 0;
 
   constructor(options: ReassemblyOptions) {
@@ -62,7 +62,7 @@ export class Reassembly {
       const verdict = this.#accept(part);
       if (verdict !== 'accept') return dropped(verdict);
       if (part.parts === 1) {
-        this.#finish(key);
+        this.#finished.add(key);
         return { state: 'whole', frame: { ...headerOf(part), data: part.payload } };
       }
       const cost = costOf(part);
@@ -90,7 +90,7 @@ export class Reassembly {
     pending.missing--;
     if (pending.missing > 0) return { state: 'waiting' };
     this.#forget(key, pending);
-    this.#finish(key);
+    this.#finished.add(key);
     return { state: 'whole', frame: { ...headerOf(part), data: pending.data } };
   }
 
@@ -102,15 +102,6 @@ export class Reassembly {
   #forget(key: string, pending: Pending): void {
     this.#pending.delete(key);
     this.#bytes -= pending.cost;
-  }
-
-  #finish(key: string): void {
-    this.#finished.add(key);
-    if (this.#finished.size <= limits.finishedFrames) return;
-    for (const oldest of this.#finished) {
-      this.#finished.delete(oldest);
-      return;
-    }
   }
 }
 
