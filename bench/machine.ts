@@ -73,6 +73,7 @@ export function describeMachine() {
     node: process.version,
     scheduling: schedulingClass(),
     realTimeShare: realTimeShare(),
+    realTimeSliceMs: realTimeSliceMs(),
   };
 }
 
@@ -102,6 +103,18 @@ function realTimeShare(): number | null {
       Number(readFileSync(`/proc/sys/kernel/sched_rt_${name}_us`, 'utf8')),
     );
     return runtime === undefined || period === undefined ? null : runtime / period;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * A real-time thread that wakes waits for so long behind those that compute: at the kernel's 100 ms nothing travels while both
+ * tabs compute, which no user's scheduler does to them: `sysctl kernel.sched_rr_timeslice_ms=1` for as long as is measured.
+ */
+function realTimeSliceMs(): number | null {
+  try {
+    return Number(readFileSync('/proc/sys/kernel/sched_rr_timeslice_ms', 'utf8'));
   } catch {
     return null;
   }
