@@ -1,5 +1,5 @@
 /** YOLOX: a picture letterboxed for the network, and boxes from its undecoded output (one class per box and score). */
-import { bilinear, samplesOf } from './bilinear.ts';
+import { resample, samplesOf } from './bilinear.ts';
 import type { Detection } from './boxes.ts';
 import type { RgbImage } from './rgbImage.ts';
 
@@ -16,13 +16,11 @@ export function letterbox(image: RgbImage, size: number): { planes: Float32Array
   const width = Math.trunc(image.width * scale);
   const height = Math.trunc(image.height * scale);
   const planes = new Float32Array(3 * size * size).fill(padding);
-  const columns = samplesOf(image.width, width);
-  const rows = samplesOf(image.height, height);
-  for (const [y, row] of rows.entries()) {
-    for (const [x, column] of columns.entries()) {
-      for (let c = 0; c < 3; c++) {
-        planes[(c * size + y) * size + x] = Math.round(bilinear(image, row, column, 2 - c));
-      }
+  const { data } = resample(image, samplesOf(image.height, height), samplesOf(image.width, width));
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      for (let c = 0; c < 3; c++)
+        planes[(c * size + y) * size + x] = data[(y * width + x) * 3 + 2 - c] as number;
     }
   }
   return { planes, scale };
