@@ -2,8 +2,7 @@
  * What all budgets of a sparse division share: Gram matrices, owners, what every feature is worth, and what the dense model
  * makes of the samples that the weights will be adjusted to.
  */
-import type { Graph, Model } from '../graph/graph.ts';
-import { graphMacs } from '../graph/ops/macs.ts';
+import type { Model } from '../graph/graph.ts';
 import { seededRandom } from '../graph/random.ts';
 import type { Division } from '../runtime/lower/program.ts';
 import { type DenseTargets, denseTargets } from './adjust/denseTargets.ts';
@@ -24,6 +23,7 @@ import { channelAxes } from './divide/followAxes.ts';
 import { openProducts } from './linearAlgebra/products.ts';
 import { type Column, contractionColumns } from './select/columns.ts';
 import { featureSources, type Source } from './select/features.ts';
+import { judgedSamples, sensitivitySamples } from './select/sampleCounts.ts';
 import { type Candidate, lossesOf, scoreContraction } from './select/scores.ts';
 import { sensitivities } from './select/sensitivity.ts';
 import { capacitiesOf, type SparsifySettings, sparsifyDefaults } from './sparsifySettings.ts';
@@ -51,16 +51,6 @@ export interface Analysis {
 
 const sensitivityBatch = 32;
 
-/** As many as about 3e11 multiply-accumulates pay for, one run of the model per contraction. */
-function sensitivitySamples(graph: Graph, contractions: number): number {
-  return Math.min(128, Math.max(2, Math.floor(3e11 / Math.max(1, graphMacs(graph) * contractions))));
-}
-
-/** The same for the few runs that judge; selections of a classifier differ in a few of a hundred answers. */
-function judgedSamples(graph: Graph): number {
-  return Math.min(500, Math.max(2, Math.floor(1e11 / Math.max(1, graphMacs(graph)))));
-}
-
 async function batchesOf(calibration: Calibration): Promise<readonly Batch[]> {
   const batches: Batch[] = [];
   for await (const batch of calibration.batches()) batches.push(batch);
@@ -79,16 +69,21 @@ export async function analyse(model: Model, settings: SparsifySettings): Promise
   const capacities = capacitiesOf(settings);
   const { graph } = model;
   const contractions = findContractions(graph);
+  const targets = targetsOf(graph, contractions);
+  const steps = [...targets].map(([contraction, target]) => valuesFor(contraction, target));
+  const fitting = Math.max(1, Math.floor(keptBytes / Math.max(1, walkBytesPerSample(graph, steps))));
+  // All that follows reads these alone: what cannot be fitted to is not worth a run of the model either.
+  const held = await heldSamples(calibration, fitting);
   const products = await openProducts(backend);
   try {
     const grams = await gramMatrices(contractions, {
       model,
       backend,
       products,
-      calibration,
+      calibration: held,
       rows,
       seed,
-      onSamples: (done) => onProgress('calibrate', done, calibration.samples),
+      onSamples: (done) => onProgress('calibrate', done, held.samples),
     });
     const axes = channelAxes(graph, openBatch);
     const classes = channelClasses(axes, numShards);
@@ -100,12 +95,13 @@ export async function analyse(model: Model, settings: SparsifySettings): Promise
       grams,
       sources: featureSources(graph, contiguous, contractions),
       calibration: await heldSamples(
-        calibration,
+        held,
         settings.sensitivitySamples ?? sensitivitySamples(graph, contractions.length),
         openBatch ? sensitivityBatch : 1,
       ),
       backend,
       ridge,
+      keptBytes,
       onContraction: (done, total) => onProgress('weigh', done, total),
     });
     const weight = (contraction: Contraction) => ratios.get(contraction) ?? 0;
@@ -128,10 +124,6 @@ export async function analyse(model: Model, settings: SparsifySettings): Promise
       if (settings.sparsity !== undefined) columns.push(...contractionColumns(contraction, losses, input));
       onProgress('score', index + 1, grams.size);
     }
-    const targets = targetsOf(graph, contractions);
-    const steps = [...targets].map(([contraction, target]) => valuesFor(contraction, target));
-    const fitting = Math.max(1, Math.floor(keptBytes / Math.max(1, walkBytesPerSample(graph, steps))));
-    const held = await heldSamples(calibration, fitting);
     const dense = await denseTargets({ model, targets, calibration: held, backend, rows, keptBytes, seed });
     return {
       model,

@@ -76,14 +76,14 @@ interface Trial {
 
 /** `analysis`: with the samples that trials are fitted to. */
 async function openTrial(analysis: Analysis, settings: SparsifySettings): Promise<Trial> {
-  const { backend, ridge } = { ...sparsifyDefaults, ...settings };
+  const { backend, ridge, keptBytes } = { ...sparsifyDefaults, ...settings };
   const { model, judged: batches } = analysis;
   const expected: Outputs = await outputsOf(model, batches, backend);
   // Squares alone: a fraction of the time, what scores speak of, and it puts selections in the same order.
   const rough = { ...settings, sweeps: 0, scoreSweeps: 0, onProgress: () => {} };
   return {
     async rescored(chosen) {
-      const regime = regimeOf({ analysis, backend, ridge, batches, expected });
+      const regime = regimeOf({ analysis, backend, ridge, keptBytes });
       const { model: sparse } = await thin(analysis, chosen, rough, regime.onFit);
       return { ...analysis, candidates: await regime.scores(sparse) };
     },

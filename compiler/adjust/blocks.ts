@@ -26,19 +26,28 @@ export function blocksOf(
   contraction: Contraction,
   reads: readonly (readonly number[])[],
 ): readonly Block[] {
-  const { taps, inputChannels, outputChannels } = contraction;
-  const columnsOf = (channels: readonly number[]) => [
+  if (ownOutputs(division, contraction, 0) === undefined) return [wholeBlock(contraction)];
+  return reads.flatMap((channels, shard) => {
+    const outputs = ownOutputs(division, contraction, shard) ?? [];
+    return outputs.length === 0 ? [] : [{ outputs, columns: columnsOf(contraction, channels) }];
+  });
+}
+
+/** All outputs, made from everything. */
+export function wholeBlock(contraction: Contraction): Block {
+  const all = (length: number) => Array.from({ length }, (_, i) => i);
+  return {
+    outputs: all(contraction.outputChannels),
+    columns: columnsOf(contraction, all(contraction.inputChannels)),
+  };
+}
+
+function columnsOf(contraction: Contraction, channels: readonly number[]): number[] {
+  const { taps, inputChannels } = contraction;
+  return [
     ...channels.flatMap((channel) => Array.from({ length: taps }, (_, tap) => channel * taps + tap)),
     ...(canHaveBias(contraction) ? [inputChannels * taps] : []),
   ];
-  const all = (length: number) => Array.from({ length }, (_, i) => i);
-  if (ownOutputs(division, contraction, 0) === undefined) {
-    return [{ outputs: all(outputChannels), columns: columnsOf(all(inputChannels)) }];
-  }
-  return reads.flatMap((channels, shard) => {
-    const outputs = ownOutputs(division, contraction, shard) ?? [];
-    return outputs.length === 0 ? [] : [{ outputs, columns: columnsOf(channels) }];
-  });
 }
 
 /** outputs x width, bias last, as weights and bias. */

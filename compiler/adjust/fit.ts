@@ -9,6 +9,7 @@
  */
 import { accumulate } from '../calibrate/gram.ts';
 import type { Products } from '../linearAlgebra/products.ts';
+import { quadraticForms } from '../linearAlgebra/quadraticForm.ts';
 import type { Block } from './blocks.ts';
 import { type ErrorOptions, errorOf, lessAddends, pseudoTargets } from './errors.ts';
 import type { RowBatch } from './rows.ts';
@@ -214,16 +215,10 @@ export function explained(
   width: number,
   outputs: number,
 ): number {
-  let total = 0;
+  let linear = 0;
   for (let o = 0; o < outputs; o++) {
-    const row = weights.subarray(o * width, (o + 1) * width);
-    for (let i = 0; i < width; i++) {
-      const w = row[i] as number;
-      if (w === 0) continue;
-      let product = 0;
-      for (let j = 0; j < width; j++) product += (gram[i * width + j] as number) * (row[j] as number);
-      total += w * (2 * (cross[i * outputs + o] as number) - product);
-    }
+    for (let i = 0; i < width; i++)
+      linear += (weights[o * width + i] as number) * (cross[i * outputs + o] as number);
   }
-  return total;
+  return 2 * linear - quadraticForms(gram, width, weights);
 }

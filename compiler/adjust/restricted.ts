@@ -1,5 +1,6 @@
 /** What a contraction can still do when each shard reads only its own block, told from the Gram matrix alone: no rows are read. */
 import type { Gram } from '../calibrate/gram.ts';
+import { quadraticForms } from '../linearAlgebra/quadraticForm.ts';
 import type { Block } from './blocks.ts';
 import { prepareSolver } from './solver.ts';
 
@@ -21,22 +22,18 @@ export function restrictedFit(
     }
   }
   const solved = prepareSolver(matrix, width, blocks, ridge)(cross, weights, outputs);
-  let missed = 0;
+  const missed = quadraticForms(
+    matrix,
+    width,
+    weights.map((weight, i) => weight - (solved[i] as number)),
+  );
   let variance = 0;
   for (let output = 0; output < outputs; output++) {
     const at = output * width;
     const mean = cross[(width - 1) * outputs + output] as number;
     variance -= mean * mean;
-    for (let i = 0; i < width; i++) {
+    for (let i = 0; i < width; i++)
       variance += (weights[at + i] as number) * (cross[i * outputs + output] as number);
-      const left = (weights[at + i] as number) - (solved[at + i] as number);
-      if (left === 0) continue;
-      for (let j = 0; j < width; j++)
-        missed +=
-          left *
-          (matrix[i * width + j] as number) *
-          ((weights[at + j] as number) - (solved[at + j] as number));
-    }
   }
   return { weights: solved, error: variance > 0 ? missed / variance : 0 };
 }

@@ -39,15 +39,28 @@ export function crossingEnergy(blocks: readonly EnergyBlock[], owners: Owners): 
   return total;
 }
 
-/** Symmetric energies between classes, as lists of neighbours. */
-type Neighbours = ReadonlyMap<number, readonly (readonly [other: number, energy: number])[]>;
+/** Symmetric energies between classes: those of class `id` lie from `starts[id]` to `starts[id + 1]`. */
+interface Neighbours {
+  readonly starts: Int32Array;
+  readonly others: Int32Array;
+  readonly energies: Float64Array;
+}
 
-function neighboursOf(blocks: readonly EnergyBlock[]): Neighbours {
-  const sums = new Map<number, Map<number, number>>();
+/** Owner of each class; -1 for numbers that are none. */
+type OwnerTable = Int32Array;
+
+function tableOf(owners: Owners): OwnerTable {
+  const largest = [...owners.keys()].reduce((a, b) => Math.max(a, b), -1);
+  const table = new Int32Array(largest + 1).fill(-1);
+  for (const [id, owner] of owners) table[id] = owner;
+  return table;
+}
+
+function neighboursOf(blocks: readonly EnergyBlock[], classes: number): Neighbours {
+  const sums = Array.from({ length: classes }, () => new Map<number, number>());
   const add = (a: number, b: number, energy: number) => {
-    const row = sums.get(a) ?? new Map<number, number>();
-    sums.set(a, row);
-    row.set(b, (row.get(b) ?? 0) + energy);
+    const row = sums[a];
+    row?.set(b, (row.get(b) ?? 0) + energy);
   };
   for (const { outputs, inputs, energy } of blocks) {
     outputs.forEach((output, o) => {
@@ -59,50 +72,58 @@ function neighboursOf(blocks: readonly EnergyBlock[]): Neighbours {
       });
     });
   }
-  return new Map([...sums].map(([id, row]) => [id, [...row]]));
+  const starts = new Int32Array(classes + 1);
+  for (const [id, row] of sums.entries()) starts[id + 1] = (starts[id] as number) + row.size;
+  return {
+    starts,
+    others: Int32Array.from(sums.flatMap((row) => [...row.keys()])),
+    energies: Float64Array.from(sums.flatMap((row) => [...row.values()])),
+  };
 }
 
 /** One exact step: the owners of `part` that cross least, each shard keeping as many of them as it has. */
 function improve(
   part: readonly number[],
-  owners: Map<number, number>,
-  neighbours: Neighbours,
+  owners: OwnerTable,
+  { starts, others, energies }: Neighbours,
   numShards: number,
 ): boolean {
-  const inPart = new Set(part);
+  const inPart = new Uint8Array(owners.length);
+  for (const id of part) inPart[id] = 1;
   const costs = part.map((id) => {
     const within = new Float64Array(numShards);
     let sum = 0;
-    for (const [other, energy] of neighbours.get(id) ?? []) {
-      if (inPart.has(other)) continue;
-      const owner = owners.get(other) ?? 0;
+    for (let i = starts[id] as number; i < (starts[id + 1] as number); i++) {
+      const other = others[i] as number;
+      if (inPart[other] === 1) continue;
+      const energy = energies[i] as number;
+      const owner = Math.max(0, owners[other] as number);
       within[owner] = (within[owner] ?? 0) + energy;
       sum += energy;
     }
     return Array.from(within, (value) => sum - value);
   });
-  const slots = part.map((id) => owners.get(id) ?? 0);
+  const slots = part.map((id) => owners[id] ?? 0);
   const before = slots.reduce((total, shard, row) => total + (costs[row]?.[shard] ?? 0), 0);
   const columns = assignRows(costs.map((row) => slots.map((shard) => row[shard] ?? 0)));
   const next = columns.map((column) => slots[column] ?? 0);
   const after = next.reduce((total, shard, row) => total + (costs[row]?.[shard] ?? 0), 0);
   if (!(after < before * (1 - 1e-12))) return false;
   // Members of a part that feed each other were held still: only a move that helps in truth is kept.
-  const energyWithin = () =>
-    part.reduce(
-      (total, id) =>
-        total +
-        (neighbours.get(id) ?? []).reduce(
-          (sum, [other, energy]) =>
-            inPart.has(other) && owners.get(other) !== owners.get(id) ? sum + energy : sum,
-          0,
-        ),
-      0,
-    ) / 2;
+  const energyWithin = () => {
+    let total = 0;
+    for (const id of part) {
+      for (let i = starts[id] as number; i < (starts[id + 1] as number); i++) {
+        const other = others[i] as number;
+        if (inPart[other] === 1 && owners[other] !== owners[id]) total += energies[i] as number;
+      }
+    }
+    return total / 2;
+  };
   const withinBefore = energyWithin();
-  for (const [row, id] of part.entries()) owners.set(id, next[row] ?? 0);
+  for (const [row, id] of part.entries()) owners[id] = next[row] ?? 0;
   if (after + energyWithin() < before + withinBefore) return true;
-  for (const [row, id] of part.entries()) owners.set(id, slots[row] ?? 0);
+  for (const [row, id] of part.entries()) owners[id] = slots[row] ?? 0;
   return false;
 }
 
@@ -125,11 +146,11 @@ function partsOf(group: readonly number[], random: () => number): readonly (read
 
 function descend(
   problem: AssignProblem,
-  start: Owners,
+  start: OwnerTable,
   neighbours: Neighbours,
   random: () => number,
-): Owners {
-  const owners = new Map(start);
+): OwnerTable {
+  const owners = start.slice();
   for (let moved = true; moved; ) {
     moved = false;
     for (const group of problem.groups) {
@@ -148,11 +169,14 @@ export function assignOwners(
   restarts: number,
   random: () => number,
 ): Owners {
-  const neighbours = neighboursOf(problem.blocks);
-  let best = descend(problem, start, neighbours, random);
+  const first = tableOf(start);
+  const neighbours = neighboursOf(problem.blocks, first.length);
+  const ownersOf = (table: OwnerTable): Owners =>
+    new Map([...start.keys()].map((id) => [id, table[id] ?? 0]));
+  let best = ownersOf(descend(problem, first, neighbours, random));
   let least = crossingEnergy(problem.blocks, best);
   for (let i = 0; i < restarts; i++) {
-    const owners = descend(problem, mixed(problem, start, random), neighbours, random);
+    const owners = ownersOf(descend(problem, mixed(problem, first, random), neighbours, random));
     const crossing = crossingEnergy(problem.blocks, owners);
     if (crossing >= least) continue;
     best = owners;
@@ -162,14 +186,14 @@ export function assignOwners(
 }
 
 /** The owners of every group dealt anew. */
-function mixed({ groups }: AssignProblem, start: Owners, random: () => number): Owners {
-  const owners = new Map(start);
+function mixed({ groups }: AssignProblem, start: OwnerTable, random: () => number): OwnerTable {
+  const owners = start.slice();
   for (const group of groups) {
     const shards = shuffled(
-      group.map((id) => start.get(id) ?? 0),
+      group.map((id) => start[id] ?? 0),
       random,
     );
-    for (const [position, id] of group.entries()) owners.set(id, shards[position] ?? 0);
+    for (const [position, id] of group.entries()) owners[id] = shards[position] ?? 0;
   }
   return owners;
 }

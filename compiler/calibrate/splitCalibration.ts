@@ -18,7 +18,8 @@ const isHeldOut = (index: number, batches: number) => index % every === Math.min
 
 export async function splitCalibration(calibration: Calibration, most: number): Promise<Split> {
   let batches = 0;
-  for await (const _ of calibration.batches()) batches++;
+  // More than these make no difference, and reading may mean decoding pictures.
+  for await (const _ of calibration.batches()) if (++batches === every) break;
   if (batches < 2) return { fitted: calibration, heldOut: [] };
   const heldOut: Batch[] = [];
   const labels: number[] = [];

@@ -35,29 +35,43 @@ export class Walk {
 
   /** Values of step `step` in `model`, whose weights may have changed only after what earlier steps asked for. */
   async *observe(model: Model, step: number): AsyncGenerator<Observation> {
-    const { backend, steps } = this.#options;
-    const values = steps[step] ?? [];
+    const values = this.#options.steps[step] ?? [];
+    const arrived = new Set(values);
+    let index = 0;
+    for await (const { seen, made } of this.#computed(model, values)) {
+      yield new Map(values.flatMap((name) => entryOf(seen, name)));
+      const kept = this.#kept[index++] ?? new Map<string, Observed>();
+      for (const [name, value] of made) {
+        if (!kept.has(name) && !this.#keep(kept, name, value)) arrived.delete(name);
+      }
+    }
+    this.#settle(model.graph, new Set([...this.#keptNames, ...arrived]), step + 1);
+  }
+
+  /** What any model of such weights makes of `values` from where the walk is; the walk stays there. */
+  async *ahead(model: Model, values: readonly string[]): AsyncGenerator<Observation> {
+    for await (const { seen } of this.#computed(model, values))
+      yield new Map(values.flatMap((name) => entryOf(seen, name)));
+  }
+
+  async *#computed(
+    model: Model,
+    values: readonly string[],
+  ): AsyncGenerator<{ readonly seen: Observation; readonly made: Observation }> {
     const missing = values.filter((name) => !this.#keptNames.has(name));
     const open = withInputs(model.graph, this.#keptNames);
-    const prefix = await openPrefix({ ...model, graph: open }, missing, backend);
-    const arrived = new Set(values);
+    const prefix = await openPrefix({ ...model, graph: open }, missing, this.#options.backend);
     try {
       let index = 0;
       for await (const batch of this.#batches(open, missing)) {
         const kept = this.#kept[index] ?? new Map<string, Observed>();
-        this.#kept[index] = kept;
+        this.#kept[index++] = kept;
         const made = await prefix.run({ ...batch, ...tensorsOf(kept) });
-        const seen = new Map([...made, ...kept]);
-        yield new Map(values.flatMap((name) => entryOf(seen, name)));
-        for (const [name, value] of made) {
-          if (!kept.has(name) && !this.#keep(kept, name, value)) arrived.delete(name);
-        }
-        index++;
+        yield { seen: new Map([...made, ...kept]), made };
       }
     } finally {
       await prefix.release();
     }
-    this.#settle(model.graph, new Set([...this.#keptNames, ...arrived]), step + 1);
   }
 
   /** Inputs of each batch, or nothing once all that is asked for follows from kept values. */

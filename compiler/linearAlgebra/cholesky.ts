@@ -43,14 +43,47 @@ function singular(pivot: number, value: number): StarlingError {
 export function solveFactored(factor: Float64Array, n: number, b: Float64Array): Float64Array {
   const m = b.length / n;
   for (let i = 0; i < n; i++) {
-    for (let k = 0; k < i; k++) addScaled(b, i * m, k * m, m, -(factor[i * n + k] as number));
+    subtractRows(b, m, i, 0, i, factor, i * n, 1);
     scale(b, i * m, m, 1 / (factor[i * n + i] as number));
   }
   for (let i = n - 1; i >= 0; i--) {
-    for (let k = i + 1; k < n; k++) addScaled(b, i * m, k * m, m, -(factor[k * n + i] as number));
+    subtractRows(b, m, i, i + 1, n, factor, (i + 1) * n + i, n);
     scale(b, i * m, m, 1 / (factor[i * n + i] as number));
   }
   return b;
+}
+
+/**
+ * Row `target` of `b`, less rows `from` to `to` (exclusive) times factors that lie `step` apart from `at` on; four rows at
+ * once, so that the target is read and written a quarter as often.
+ */
+function subtractRows(
+  b: Float64Array,
+  m: number,
+  target: number,
+  from: number,
+  to: number,
+  factors: Float64Array,
+  at: number,
+  step: number,
+): void {
+  let k = from;
+  let next = at;
+  for (; k + 3 < to; k += 4, next += 4 * step) {
+    const f0 = factors[next] as number;
+    const f1 = factors[next + step] as number;
+    const f2 = factors[next + 2 * step] as number;
+    const f3 = factors[next + 3 * step] as number;
+    for (let i = 0, row = target * m, source = k * m; i < m; i++, row++, source++) {
+      b[row] =
+        (b[row] as number) -
+        f0 * (b[source] as number) -
+        f1 * (b[source + m] as number) -
+        f2 * (b[source + 2 * m] as number) -
+        f3 * (b[source + 3 * m] as number);
+    }
+  }
+  for (; k < to; k++, next += step) addScaled(b, target * m, k * m, m, -(factors[next] as number));
 }
 
 function addScaled(values: Float64Array, target: number, source: number, length: number, by: number): void {

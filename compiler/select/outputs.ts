@@ -1,7 +1,8 @@
 /** A model's outputs for sample inputs, and how far those of another are from them: what contractions are weighed and selections judged by. */
 import type { Model } from '../../graph/graph.ts';
 import type { Backend } from '../../runtime/backend.ts';
-import { type Batch, type Observed, openPrefix } from '../calibrate/prefix.ts';
+import { type Batch, type Observed, openPrefix, type Prefix } from '../calibrate/prefix.ts';
+import type { Observation } from '../calibrate/walk.ts';
 
 /** [output][batch]. */
 export type Outputs = readonly (readonly Observed[])[];
@@ -11,17 +12,35 @@ export async function outputsOf(
   batches: AsyncIterable<Batch> | Iterable<Batch>,
   backend: Backend,
 ): Promise<Outputs> {
-  const names = model.graph.outputs.filter(({ dataType }) => dataType === 'float32').map(({ name }) => name);
+  const names = outputNames(model);
   const prefix = await openPrefix(model, names, backend);
-  const outputs = names.map((): Observed[] => []);
   try {
-    for await (const batch of batches) {
-      const values = await prefix.run(batch);
-      for (const [i, name] of names.entries())
-        outputs[i]?.push(values.get(name) ?? { dims: [], data: new Float32Array(0) });
-    }
+    return await gathered(names, ranOn(prefix, batches));
   } finally {
     await prefix.release();
+  }
+}
+
+async function* ranOn(
+  prefix: Prefix,
+  batches: AsyncIterable<Batch> | Iterable<Batch>,
+): AsyncGenerator<Observation> {
+  for await (const batch of batches) yield prefix.run(batch);
+}
+
+/** Outputs that can be compared. */
+export function outputNames({ graph }: Model): string[] {
+  return graph.outputs.filter(({ dataType }) => dataType === 'float32').map(({ name }) => name);
+}
+
+export async function gathered(
+  names: readonly string[],
+  observations: AsyncIterable<Observation>,
+): Promise<Outputs> {
+  const outputs = names.map((): Observed[] => []);
+  for await (const values of observations) {
+    for (const [i, name] of names.entries())
+      outputs[i]?.push(values.get(name) ?? { dims: [], data: new Float32Array(0) });
   }
   return outputs;
 }

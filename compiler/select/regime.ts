@@ -5,14 +5,17 @@
  */
 import type { Model } from '../../graph/graph.ts';
 import type { Backend } from '../../runtime/backend.ts';
-import { blocksOf, splitBias } from '../adjust/blocks.ts';
+import { splitBias, wholeBlock } from '../adjust/blocks.ts';
 import { explained, type Fit, type Sums } from '../adjust/fit.ts';
 import { prepareSolver } from '../adjust/solver.ts';
 import type { Analysis } from '../analyse.ts';
+import { batchSize } from '../calibrate/calibration.ts';
 import { type Contraction, withBias, withWeights } from '../calibrate/contractions.ts';
+import { heldSamples } from '../calibrate/heldSamples.ts';
 import { rowWidth } from '../calibrate/patches.ts';
-import type { Batch } from '../calibrate/prefix.ts';
-import { divergence, type Outputs, outputsOf } from './outputs.ts';
+import { changedOutputs } from './changedOutputs.ts';
+import { divergence, outputsOf } from './outputs.ts';
+import { regimeSamples } from './sampleCounts.ts';
 import { type Candidate, lossesOf, scoreContraction } from './scores.ts';
 
 export interface Regime {
@@ -26,9 +29,8 @@ export interface RegimeInput {
   readonly analysis: Analysis;
   readonly backend: Backend;
   readonly ridge: number;
-  readonly batches: readonly Batch[];
-  /** The dense model's outputs for `batches`. */
-  readonly expected: Outputs;
+  /** Bytes of values that may be held meanwhile. */
+  readonly keptBytes: number;
 }
 
 interface Seen {
@@ -45,18 +47,15 @@ const leastGap = 1e-6;
 /** Share of the middle weight that every contraction has: what is measured is one step of many. */
 const leastWeight = 0.1;
 
-export function regimeOf({ analysis, backend, ridge, batches, expected }: RegimeInput): Regime {
-  const { model, division, sources, weights: dense } = analysis;
+export function regimeOf({ analysis, backend, ridge, keptBytes }: RegimeInput): Regime {
+  const { model, division, contractions, sources, judged, weights: dense } = analysis;
   const seen = new Map<Contraction, Seen>();
   return {
     onFit(contraction, { weights, sums }) {
       const width = rowWidth(contraction);
       const { outputChannels } = contraction;
       const old = withBias(model.graph, contraction);
-      const everything = Array.from({ length: division.numShards }, () =>
-        Array.from({ length: contraction.inputChannels }, (_, channel) => channel),
-      );
-      const blocks = blocksOf(division, contraction, everything);
+      const blocks = [wholeBlock(contraction)];
       const whole = prepareSolver(sums.gram, width, blocks, ridge)(sums.cross, old, outputChannels);
       const matrix = sums.gram.map((value) => value / sums.rows);
       const graph = withWeights(model.graph, contraction, ...splitBias(whole, width));
@@ -67,13 +66,20 @@ export function regimeOf({ analysis, backend, ridge, batches, expected }: Regime
       seen.set(contraction, { whole, gap: gapOf(sums, whole, weights, width, outputChannels), scores });
     },
     async scores(sparse) {
-      const base = divergence(expected, await outputsOf(sparse, batches, backend));
+      const calibration = await heldSamples(
+        { samples: judged.reduce((sum, batch) => sum + batchSize(batch), 0), batches: () => judged },
+        regimeSamples(model.graph, contractions.length),
+      );
+      const outputs = (of: Model) => outputsOf(of, calibration.batches(), backend);
+      const expected = await outputs(model);
+      const base = divergence(expected, await outputs(sparse));
       const gains = new Map<Contraction, number>();
-      for (const [contraction, { whole, gap }] of seen) {
-        if (gap < leastGap) continue;
-        const graph = withWeights(sparse.graph, contraction, ...splitBias(whole, rowWidth(contraction)));
-        const reached = divergence(expected, await outputsOf({ ...sparse, graph }, batches, backend));
-        gains.set(contraction, (base - reached) / gap);
+      const missing = [...seen].filter(([, { gap }]) => gap >= leastGap);
+      const changes = new Map(missing.map(([contraction, { whole }]) => [contraction, whole]));
+      const input = { model: sparse, changes, calibration, backend, keptBytes };
+      for await (const [contraction, changed] of changedOutputs(input)) {
+        const gap = seen.get(contraction)?.gap ?? 1;
+        gains.set(contraction, (base - divergence(expected, changed)) / gap);
       }
       const middle = median([...gains.values()].filter((gain) => gain > 0));
       const middleDense = median([...gains.keys()].map((contraction) => dense.get(contraction) ?? 0));
@@ -100,8 +106,9 @@ function gapOf(
   outputs: number,
 ): number {
   const means = sums.sums.reduce((total, sum) => total + sum ** 2 / sums.rows, 0);
-  const gap = explained(sums, whole, width, outputs) - explained(sums, restricted, width, outputs);
-  return gap / Math.max(explained(sums, whole, width, outputs) - means, Number.MIN_VALUE);
+  const reached = explained(sums, whole, width, outputs);
+  const gap = reached - explained(sums, restricted, width, outputs);
+  return gap / Math.max(reached - means, Number.MIN_VALUE);
 }
 
 function median(values: readonly number[]): number {

@@ -8,6 +8,7 @@ import { ownOutputs } from '../adjust/blocks.ts';
 import { type Contraction, withBias } from '../calibrate/contractions.ts';
 import type { Gram } from '../calibrate/gram.ts';
 import { inverse } from '../linearAlgebra/cholesky.ts';
+import { quadraticForms } from '../linearAlgebra/quadraticForm.ts';
 import { eliminate } from './eliminate.ts';
 import type { Feature, Source } from './features.ts';
 
@@ -106,20 +107,14 @@ function ridged(matrix: Float64Array, width: number, ridge: number): Float64Arra
 
 /** Summed over outputs. */
 function outputVariance(weights: Float64Array, gram: Float64Array, width: number): number {
-  let total = 0;
+  let means = 0;
   for (let row = 0; row < weights.length; row += width) {
     let mean = 0;
-    for (let i = 0; i < width; i++) {
-      const w = weights[row + i] as number;
-      mean += w * (gram[i * width + width - 1] as number);
-      let product = 0;
-      for (let j = 0; j < width; j++)
-        product += (gram[i * width + j] as number) * (weights[row + j] as number);
-      total += w * product;
-    }
-    total -= mean * mean;
+    for (let i = 0; i < width; i++)
+      mean += (weights[row + i] as number) * (gram[i * width + width - 1] as number);
+    means += mean * mean;
   }
-  return Math.max(total, Number.MIN_VALUE);
+  return Math.max(quadraticForms(gram, width, weights) - means, Number.MIN_VALUE);
 }
 
 /** Energy that each channel adds, the least first. */

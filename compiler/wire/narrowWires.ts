@@ -10,7 +10,9 @@ import { StarlingError } from '../../protocol/errors.ts';
 import type { Backend } from '../../runtime/backend.ts';
 import type { Division } from '../../runtime/lower/program.ts';
 import type { Calibration } from '../calibrate/calibration.ts';
+import { heldSamples } from '../calibrate/heldSamples.ts';
 import { channelAxes } from '../divide/followAxes.ts';
+import { rangeSamples } from '../select/sampleCounts.ts';
 import { crossingReads } from './crossingReads.ts';
 import { rewriteWires } from './rewriteWires.ts';
 import { type ValueRange, valueRanges } from './valueRanges.ts';
@@ -81,7 +83,8 @@ async function chooseNodes(
   const features = new Map(
     values.map((value) => [value, scalePer === 'feature' ? axes.get(value) : undefined]),
   );
-  const ranges = await valueRanges(model, features, calibration, backend);
+  const samples = await heldSamples(calibration, rangeSamples(model.graph));
+  const ranges = await valueRanges(model, features, samples, backend);
   return new Map(
     [...ranges].map(([value, range]) => [value, uint8Nodes(widened(range), features.get(value))] as const),
   );
