@@ -41,6 +41,8 @@ export type Scenario =
       readonly division: BenchDivision;
       readonly numShards: 2;
       readonly link: string;
+      /** Of `sparse`: share of a dense exchange's bytes that is kept, so that a row tells what quality it goes with. */
+      readonly kept?: number;
     };
 
 export const benchKinds: readonly Scenario['kind'][] = ['plain', 'one-tab', 'stages', 'two-tabs'];
@@ -61,7 +63,10 @@ export function scenariosOf(divisions: readonly BenchDivision[], links: readonly
             ...shardsInOneTab.map((numShards) => ({ kind: 'one-tab', division, numShards }) as const),
             { kind: 'stages', division, numShards: 2 } as const,
           ]),
-      ...links.map((link) => ({ kind: 'two-tabs', division, numShards: 2, link }) as const),
+      ...links.map((link): Scenario => {
+        const scenario = { kind: 'two-tabs', division, numShards: 2, link } as const;
+        return division === 'sparse' ? { ...scenario, kept: sparseKeep } : scenario;
+      }),
     ]),
   ];
 }

@@ -21,7 +21,12 @@ interface Control {
 }
 
 interface BenchResult {
-  readonly scenario: { readonly kind: string; readonly link?: string; readonly division?: string };
+  readonly scenario: {
+    readonly kind: string;
+    readonly link?: string;
+    readonly division?: string;
+    readonly kept?: number;
+  };
   readonly title: string;
   readonly relativeError: number;
   readonly medianMs: number;
@@ -119,8 +124,8 @@ export function thinnedHeadline(): Headline[] {
     const [thinned, dense] = [of('sparse'), of('channels')];
     if (thinned === undefined || dense === undefined) return [];
     const bytes = (dense.traffic?.exchangedBytes ?? 0) / (thinned.traffic?.exchangedBytes ?? 1);
-    const kept = thinnedQuality(model);
-    const quality = kept === undefined ? '' : `, ${kept}`;
+    const figure = thinnedQuality(model, thinned.scenario.kept);
+    const quality = figure === undefined ? '' : `, ${figure}`;
     return `${networkOf(title)} ${(dense.medianMs / thinned.medianMs).toFixed(1)}x as fast with ${bytes.toFixed(1)}x fewer bytes${quality}`;
   });
   return gains.length === 0
@@ -150,7 +155,7 @@ export function thinnedSection(): string[] {
         rate,
         traffic?.rounds ?? '',
         traffic === null ? '' : (traffic.exchangedBytes / 1e6).toFixed(2),
-        (one.scenario.division === 'sparse' ? thinnedQuality(model) : undefined) ??
+        (one.scenario.division === 'sparse' ? thinnedQuality(model, one.scenario.kept) : undefined) ??
           `as the model, within ${one.relativeError.toExponential(0)}`,
       ];
     }),

@@ -1,5 +1,4 @@
 /** What the thinned plan of a bench still gets right: bench/results/wire-MODEL-2shards.json beside tasks.json. */
-import { sparseKeep } from '../../bench/scenarios.ts';
 import { quality, readResult } from './results.ts';
 import type { TaskResult } from './tasks.ts';
 
@@ -15,11 +14,11 @@ interface WireFile {
   }[];
 }
 
-/** Undefined where it was not measured. */
-export function thinnedQuality(model: string): string | undefined {
+/** Of the plan that keeps so much of a dense exchange; undefined where it was not measured. */
+export function thinnedQuality(model: string, kept: number | undefined): string | undefined {
   const file = readResult<WireFile>(`wire-${model}-2shards.json`);
   const point = file?.points.find(
-    ({ keep, wire, scalePer }) => keep === sparseKeep && wire === 'uint8' && scalePer === 'feature',
+    ({ keep, wire, scalePer }) => keep === kept && wire === 'uint8' && scalePer === 'feature',
   );
   if (file === undefined || point === undefined) return undefined;
   const { figure, unit, measuredOn } = file;
