@@ -23,12 +23,16 @@ export function quadraticForms(matrix: Float64Array, width: number, rows: Float6
       }
       const diagonal = matrix[row + (columns[i] as number)] as number;
       const at = together * i;
-      const add = (sum: number, w: number) => w * (2 * sum + diagonal * w);
-      total += add(a, packed[at] as number) + add(b, packed[at + 1] as number);
-      total += add(c, packed[at + 2] as number) + add(d, packed[at + 3] as number);
+      total += part(a, diagonal, packed[at] as number) + part(b, diagonal, packed[at + 1] as number);
+      total += part(c, diagonal, packed[at + 2] as number) + part(d, diagonal, packed[at + 3] as number);
     }
   }
   return total;
+}
+
+/** What one element adds: with those before it twice, with itself once. */
+function part(before: number, diagonal: number, element: number): number {
+  return element * (2 * before + diagonal * element);
 }
 
 /** The next rows side by side, without the columns where all are zero; says how many columns there are. */
