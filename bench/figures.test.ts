@@ -1,6 +1,6 @@
 /** Quantiles, and the cost of an exchange between measured sizes. */
 import { describe, expect, it } from 'vitest';
-import { exchangeMs, median, quantile, spreadOf } from './figures.ts';
+import { exchangeMs, linkFrom, median, quantile, spreadOf } from './figures.ts';
 
 describe('figures', () => {
   it('takes quantiles between neighbours, whatever the order', () => {
@@ -22,5 +22,18 @@ describe('figures', () => {
     expect(exchangeMs(costs, 6144)).toBe(2);
     expect(exchangeMs(costs, 81920)).toBe(30);
     expect(exchangeMs([], 1)).toBeNaN();
+  });
+
+  it('finds the link that made the exchanges, and lets no size count more than another', () => {
+    const link = { roundTripMs: 0, messageMs: 0.5, bytesPerMs: 2000 };
+    const took = (bytes: number, times = 1) => ({
+      bytes,
+      ms: link.messageMs + (times * bytes) / link.bytesPerMs,
+    });
+    const found = linkFrom([took(1e6), { bytes: 64, ms: link.messageMs }, took(4096)]);
+    expect(found.messageMs).toBe(link.messageMs);
+    expect(found.bytesPerMs).toBeCloseTo(link.bytesPerMs);
+    const uneven = linkFrom([{ bytes: 64, ms: link.messageMs }, took(4096, 2), took(1e6, 0.5)]);
+    expect(uneven.bytesPerMs).toBeCloseTo(link.bytesPerMs);
   });
 });

@@ -54,14 +54,15 @@ export function exchangeMs(costs: readonly ExchangeCost[], bytes: number): numbe
   return low.ms + ((high.ms - low.ms) * (bytes - low.bytes)) / (high.bytes - low.bytes);
 }
 
-/** A link as its bare exchanges were measured: what a message costs, and its speed between the two largest sizes. */
+/**
+ * A link as its bare exchanges were measured: a message costs what the smallest did, and the speed is the geometric mean of
+ * what the others got, so that no size counts more than another.
+ */
 export function linkFrom(costs: readonly ExchangeCost[]): LinkCost {
-  const sorted = [...costs].sort((a, b) => a.bytes - b.bytes);
-  const [first, large, largest] = [sorted[0], sorted.at(-2), sorted.at(-1)];
-  if (first === undefined || large === undefined || largest === undefined) return localLink;
-  return {
-    roundTripMs: 0,
-    messageMs: first.ms,
-    bytesPerMs: (largest.bytes - large.bytes) / (largest.ms - large.ms),
-  };
+  const [first, ...others] = [...costs].sort((a, b) => a.bytes - b.bytes);
+  if (first === undefined || others.length === 0) return localLink;
+  const messageMs = first.ms;
+  const logs = others.map(({ bytes, ms }) => Math.log(bytes / (ms - messageMs)));
+  const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
+  return { roundTripMs: 0, messageMs, bytesPerMs: Math.exp(mean) };
 }

@@ -50,7 +50,13 @@ interface Row {
 
 function instant({ operations }: { readonly operations: number }): DeviceCost {
   const never = Number.POSITIVE_INFINITY;
-  return { macsPerMs: operations / 2 / 1000, elementsPerMs: never, nodeMs: 0, stageMs: 0 };
+  return {
+    macsPerMs: operations / 2 / 1000,
+    elementsPerMs: never,
+    nodeMs: 0,
+    stageMs: 0,
+    handledBytesPerMs: never,
+  };
 }
 
 const rows: Row[] = [];

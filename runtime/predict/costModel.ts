@@ -8,6 +8,11 @@ export interface DeviceCost {
   readonly nodeMs: number;
   /** Starting a session's run, reading and handing over what is sent. */
   readonly stageMs: number;
+  /**
+   * Bytes of messages, sent and received, per millisecond that the device encrypts or decrypts and copies: while it waits for
+   * something, or else its own core computes nothing meanwhile. Measured where a tab has one core.
+   */
+  readonly handledBytesPerMs: number;
 }
 
 export interface LinkCost {
@@ -26,6 +31,8 @@ export const referenceDevice: DeviceCost = {
   elementsPerMs: 1.8e6,
   nodeMs: 0.01,
   stageMs: 0.25,
+  // Both ends of an exchange send and receive: twice the 28,000 that each gets, on a core of its own that does nothing else.
+  handledBytesPerMs: 56_000,
 };
 
 /** Two tabs of one machine over a data channel: not the network but encryption and copies are what it costs. */
@@ -46,11 +53,13 @@ export function linkOver(
   };
 }
 
+/** `speed` is that of computing; what messages cost is not known from it, here as in links. */
 export function scaleDevice(cost: DeviceCost, speed: number): DeviceCost {
   return {
     macsPerMs: cost.macsPerMs * speed,
     elementsPerMs: cost.elementsPerMs * speed,
     nodeMs: cost.nodeMs / speed,
     stageMs: cost.stageMs / speed,
+    handledBytesPerMs: cost.handledBytesPerMs,
   };
 }

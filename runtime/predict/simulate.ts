@@ -1,6 +1,6 @@
 /**
  * Predicts how long a run takes: plays the programs of a room on a virtual clock, with the executor's own order of
- * stages, devices that compute and links that carry one message after the other.
+ * stages, devices that compute and handle messages, and links that carry one message after the other.
  */
 import type { Node } from '../../graph/graph.ts';
 import { elementCount, tensorBytes } from '../../graph/tensor.ts';
@@ -49,7 +49,6 @@ class Links {
 
   /** When what leaves at `ms` has arrived. */
   carry(from: number, to: number, bytes: number, ms: number): number {
-    if (from === to) return ms;
     const { roundTripMs, bytesPerMs, messageMs } = this.#cost.links?.(from, to) ?? this.#cost.link;
     const key = `${from} ${to}`;
     const start = Math.max(ms, this.#free.get(key) ?? 0);
@@ -71,6 +70,8 @@ interface Player {
   readonly results: ReadonlyMap<string, readonly Result[]>;
   now: number;
   computeMs: number;
+  /** Of messages that came or left since its last stage started. */
+  handlingMs: number;
 }
 
 function byName<T>(all: readonly T[], nameOf: (one: T) => string): ReadonlyMap<string, readonly T[]> {
@@ -129,15 +130,12 @@ class Play {
         results: byName(program.results, ({ name }) => name),
         now: 0,
         computeMs: 0,
+        handlingMs: 0,
       };
     });
     for (const player of this.players) {
       for (const feed of player.program.feeds) {
-        this.#known(
-          player,
-          feed.name,
-          this.links.carry(cost.host, player.program.device, tensorBytes(feed), 0),
-        );
+        this.#known(player, feed.name, this.#carry(cost.host, player.program.device, tensorBytes(feed), 0));
       }
     }
   }
@@ -154,8 +152,10 @@ class Play {
     const { player, stage, start } = chosen;
     player.pending.delete(stage);
     const ms = stageMs(player.program, stage, player.cost);
+    const idleMs = start - player.now;
+    player.now = start + ms + Math.max(0, player.handlingMs - idleMs);
+    player.handlingMs = 0;
     player.computeMs += ms;
-    player.now = start + ms;
     for (const name of stage.outputs) this.#known(player, name, player.now);
     return true;
   }
@@ -166,14 +166,22 @@ class Play {
     for (const { targetName, to, ...tensor } of sends.get(name) ?? []) {
       const receiver = this.players[to];
       if (receiver === undefined) continue;
-      this.#known(receiver, targetName, this.links.carry(program.device, to, tensorBytes(tensor), ms));
+      this.#known(receiver, targetName, this.#carry(program.device, to, tensorBytes(tensor), ms));
     }
     for (const result of results.get(name) ?? []) {
-      this.totalMs = Math.max(
-        this.totalMs,
-        this.links.carry(program.device, this.#host, tensorBytes(result), ms),
-      );
+      const there = this.#carry(program.device, this.#host, tensorBytes(result), ms);
+      this.totalMs = Math.max(this.totalMs, there);
     }
+  }
+
+  /** When what leaves at `ms` has arrived; both ends have it to handle. */
+  #carry(from: number, to: number, bytes: number, ms: number): number {
+    if (from === to) return ms;
+    for (const end of [from, to]) {
+      const player = this.players[end];
+      if (player !== undefined) player.handlingMs += bytes / player.cost.handledBytesPerMs;
+    }
+    return this.links.carry(from, to, bytes, ms);
   }
 }
 

@@ -94,6 +94,23 @@ describe('the search', () => {
   });
 });
 
+test('messages take from computing what a device handles them, but nothing while it waits', () => {
+  const { graph, division } = divideByRows(randomModel(5, 12).graph, 2);
+  const room = lower(graph, { ...division, sendFirst: true }, [[0], [1]]);
+  const perMs = 100;
+  const totalMs = (handledBytesPerMs: number, link = localLink) =>
+    simulate(room, { devices: [{ ...referenceDevice, handledBytesPerMs }], link, host: 0 }).totalMs;
+  const free = totalMs(Number.POSITIVE_INFINITY);
+  const { bytes } = simulate(room, cost);
+  expect(totalMs(perMs)).toBeGreaterThan(free);
+  expect(totalMs(perMs)).toBeLessThanOrEqual(free + (2 * bytes) / perMs);
+  // On a link that is slow enough, devices wait for longer than they handle.
+  const slowLink = { ...localLink, bytesPerMs: perMs / 100, roundTripMs: 1000 };
+  const waited = totalMs(perMs, slowLink) / totalMs(Number.POSITIVE_INFINITY, slowLink);
+  expect(waited).toBeLessThan(totalMs(perMs) / free);
+  expect(waited).toBeCloseTo(1, 2);
+});
+
 test('a faster link and faster devices are never predicted to be slower', () => {
   const { graph, division } = divideByRows(randomModel(5, 12).graph, 3);
   const room = lower(graph, division, [[0], [1], [2]]);
