@@ -7,6 +7,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { chooseBackend } from '../cli/backendOption.ts';
@@ -83,7 +84,7 @@ function stateOf(row: TrainingRow | undefined): string {
 
 /** Resolves to the exit code; a training that is interrupted keeps what it has. */
 async function run(job: TrainingJob): Promise<number> {
-  const { commands, random } = job;
+  const { commands, plan, random } = job;
   if (random !== undefined && !existsSync(random.path)) {
     await writeBytes(random.path, saveModel(openBatch(modelOf(randomNetwork(random.network, 1)))).bytes);
   }
@@ -94,7 +95,8 @@ async function run(job: TrainingJob): Promise<number> {
   process.on('SIGINT', onStop).on('SIGTERM', onStop);
   const timer = setInterval(() => void collected(job), collectEveryMs);
   try {
-    for (const command of commands) {
+    const made = plan === undefined || existsSync(join(plan.path, 'plan.json'));
+    for (const command of made ? commands : [plan.command, ...commands]) {
       const code = await starling(command);
       if (code !== 0 || stopped) return code === 0 ? 130 : code;
     }

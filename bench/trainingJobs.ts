@@ -6,6 +6,8 @@ import { exampleStages, type NetworkName, usualSteps } from '../examples/cifar10
 export interface TrainingJob {
   /** The row's name, and its folder under the folder of all. */
   readonly name: string;
+  /** A plan thinned without training, which training begins with: made where it is missing. */
+  readonly plan?: { readonly path: string; readonly command: readonly string[] };
   /** Command lines of `starling`; all but the last make what the last needs. */
   readonly commands: readonly (readonly string[])[];
   /** Written before, where it is missing. */
@@ -28,6 +30,16 @@ export interface Places {
   readonly common: readonly string[];
 }
 
+interface AdjustedChoice {
+  /** Trained on. */
+  readonly data: string;
+  /** What follows --calibrate. */
+  readonly calibrate: readonly string[];
+  /** Further options of both. */
+  readonly compile: string;
+  readonly options: string;
+}
+
 const seed = 1;
 
 export function trainingJobs(places: Places): readonly TrainingJob[] {
@@ -40,14 +52,50 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
     name,
     commands: [train(name, `resnet${depth}-cifar10`, 'cifar10', `--rate 0.015 ${options}`)],
   });
-  /** The kept 0.2 of a run, trained on with the dense model as teacher. */
-  const further = (run: string, options: string): TrainingJob => {
-    const teacher = ['--teacher', places.model('resnet20-cifar10'), '--keep', '0.2', '--levels', ''];
-    const plan = join(folder, run, 'kept-0.2', 'plan');
-    const name = `${run}-further`;
-    const settings = `--out ${join(folder, name)} --data cifar10 --rate 0.015 --seed 1 ${options}`.split(' ');
-    return { name, commands: [['train', plan, ...settings, ...teacher, ...common]] };
+  /** A plan trained on at the one kept ratio that it has, with the dense model as teacher. */
+  const onwards = (
+    name: string,
+    plan: string,
+    model: string,
+    data: string,
+    options: string,
+  ): TrainingJob => ({
+    name,
+    commands: [
+      [
+        ...['train', plan, '--out', join(folder, name), '--data', data, ...options.split(' ')],
+        ...['--teacher', places.model(model), '--levels', '', ...common],
+      ],
+    ],
+  });
+  const further = (run: string, options: string): TrainingJob =>
+    onwards(
+      `${run}-further`,
+      join(folder, run, 'kept-0.2', 'plan'),
+      'resnet20-cifar10',
+      'cifar10',
+      `--keep 0.2 --rate 0.015 --seed 1 ${options}`,
+    );
+  /** From where selecting by one budget and adjusting come to, which is far beyond a uniform beginning. */
+  const adjusted = (
+    name: string,
+    model: string,
+    { data, calibrate, compile, options }: AdjustedChoice,
+  ): TrainingJob => {
+    const path = join(folder, name, 'adjusted');
+    const made = ['compile', places.model(model), '--out', path, '--calibrate', ...calibrate];
+    return {
+      ...onwards(name, path, model, data, `--scope global ${options}`),
+      plan: { path, command: [...made, ...compile.split(' ')] },
+    };
   };
+  const adjustedResnet = (name: string, depth: number, compile: string, options: string): TrainingJob =>
+    adjusted(name, `resnet${depth}-cifar10`, {
+      data: 'cifar10',
+      calibrate: ['cifar10'],
+      compile,
+      options: `--rate 0.015 ${options}`,
+    });
   /** The dense network first, then one job for each number of shards. */
   const example = (network: NetworkName): TrainingJob[] => {
     const out = join(folder, `cifar10-${network}`);
@@ -83,10 +131,14 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
     resnet('resnet20-2-seed1', 20, '--shards 2 --steps 5000 --seed 1'),
     further('resnet20-2-seed1', '--steps 4000'),
     ...example('residual'),
-    resnet('resnet56-2-uint8', 56, '--shards 2 --steps 4000 --wire uint8 --levels 0 --seed 1'),
-    resnet('resnet20-2-seed2', 20, '--shards 2 --steps 5000 --seed 2'),
-    further('resnet20-2-seed2', '--steps 4000'),
-    resnet('resnet56-4', 56, '--shards 4 --steps 4000 --levels 0 --seed 1'),
+    adjustedResnet('resnet20-2-seed2', 20, '--shards 2 --keep 0.2', '--keep 0.2 --steps 3000 --seed 2'),
+    adjustedResnet(
+      'resnet56-2-uint8',
+      56,
+      '--shards 2 --keep 0.2 --wire uint8',
+      '--keep 0.2 --wire uint8 --steps 3000 --seed 1',
+    ),
+    adjustedResnet('resnet56-4', 56, '--shards 4 --keep 0.2', '--keep 0.2 --steps 3000 --seed 1'),
     taught(
       'esrgan-slim-2',
       'esrgan-slim-x4',
