@@ -17,6 +17,7 @@ export interface TrainingRow {
   readonly seed: number;
   readonly settings: Readonly<Record<string, string | number>>;
   readonly dense: CurveFile['dense'];
+  readonly teacher?: CurveFile['teacher'];
   readonly levels: readonly (CurveFile['levels'][number] & { readonly figures?: Figures })[];
   /** Of the original, by the task that measures the levels. */
   readonly original?: Figures;
@@ -53,6 +54,7 @@ async function rowOf(name: string, folder: string, commit: string): Promise<Trai
     seed: Number(settings['seed']),
     settings,
     dense: curve.dense,
+    ...(curve.teacher === undefined ? {} : { teacher: curve.teacher }),
     levels: curve.levels.map((level) => {
       const figures = readJson<Figures>(figuresPath(folder, level.keep));
       return { ...level, ...(figures === undefined ? {} : { figures }) };

@@ -20,8 +20,10 @@ const levelSchema = v.object({
   seconds: v.number(),
 });
 const curveSchema = v.object({
-  /** Undivided; and what its division exchanges when nothing is thinned, as float32. */
+  /** What training began with, undivided; and what its division exchanges when nothing is thinned, as float32. */
   dense: v.object({ ...figures, exchangedBytes: v.optional(v.number()) }),
+  /** Where a plan is trained on: of the model whose answers it imitates. */
+  teacher: v.optional(v.object({ accuracy: v.number() })),
   levels: v.array(levelSchema),
 });
 
@@ -31,6 +33,8 @@ export type CurveFile = v.InferOutput<typeof curveSchema>;
 export interface Curve {
   /** Measured once. `exchangedBytes`: of one sample, dense. */
   dense(exchangedBytes: number, measure: () => Promise<EvaluationResult>): Promise<EvaluationResult>;
+  /** Share it classifies correctly, measured once; undefined without labels. */
+  teacher(measure: () => Promise<number | undefined>): Promise<void>;
   add(level: LevelResult): Promise<void>;
   /** From the most that is kept to the least. */
   levels(): readonly LevelResult[];
@@ -48,15 +52,23 @@ export async function readCurve(path: string): Promise<CurveFile | undefined> {
 export async function openCurve(path: string): Promise<Curve> {
   const known = await readCurve(path);
   let dense: CurveFile['dense'] | undefined = known?.dense;
+  let teacher: CurveFile['teacher'] = known?.teacher;
   const levels = new Map<number, LevelResult>((known?.levels ?? []).map((level) => [level.keep, level]));
   const sorted = (): LevelResult[] => [...levels.values()].sort((a, b) => b.keep - a.keep);
   const write = () =>
-    writeBytes(path, `${JSON.stringify({ dense: dense ?? {}, levels: sorted() }, null, 2)}\n`);
+    writeBytes(path, `${JSON.stringify({ dense: dense ?? {}, teacher, levels: sorted() }, null, 2)}\n`);
   return {
     async dense(exchangedBytes, measure) {
       dense = { ...(dense ?? (await measure())), exchangedBytes };
       await write();
       return dense;
+    },
+    async teacher(measure) {
+      if (teacher !== undefined) return;
+      const accuracy = await measure();
+      if (accuracy === undefined) return;
+      teacher = { accuracy };
+      await write();
     },
     async add(level) {
       levels.set(level.keep, level);

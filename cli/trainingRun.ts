@@ -119,6 +119,9 @@ export async function runTrainingFolder(
   const dense = await curve.dense(denseBytes(graph, division, run.batch), () =>
     trainer.evaluate(judged, true),
   );
+  if (given !== undefined && teacher !== undefined) {
+    await curve.teacher(() => trainer.teacherAccuracy(judged));
+  }
   const latest = await folder.checkpoint('latest');
   if (latest !== undefined) trainer.restore(latest);
   const lines = await folder.rewindLog(trainer.step);

@@ -66,6 +66,15 @@ function options(changes: Partial<TrainerOptions> = {}): TrainerOptions {
   };
 }
 
+test('the accuracy of the teacher is that of the same network evaluated, last partial batch included', async () => {
+  const data = pictureData(unseen);
+  const teacher = await createTrainer(options({ teacher: graph }));
+  const same = await createTrainer(options({ graph }));
+  expect(await teacher.teacherAccuracy(data)).toBe(await accuracyOf(same));
+  expect(await same.teacherAccuracy(data)).toBeUndefined();
+  await Promise.all([teacher.release(), same.release()]);
+});
+
 test('random weights begin at mean 0 and deviation 1, and that is another function', async () => {
   const begun = await insertBatchNorm(graph, backend, [new Map([['pictures', samples(0)]])], 'random');
   const of = (hint: string) =>

@@ -40,6 +40,14 @@ const streams = { order: 1, augmentation: 2 } as const;
 /** Steps between two looks at the ranges of what is rounded. */
 const rangeEvery = 25;
 
+/** The shape is fixed: the last batch is filled up with its first sample, of which only `real` count. */
+function* batchesOf(count: number, batch: number) {
+  for (let start = 0; start < count; start += batch) {
+    const real = Math.min(batch, count - start);
+    yield { real, indices: Array.from({ length: batch }, (_, i) => start + (i < real ? i : 0)) };
+  }
+}
+
 class GraphTrainer implements Trainer {
   readonly #options: TrainerOptions;
   readonly #sessions: TrainingSessions;
@@ -112,11 +120,8 @@ class GraphTrainer implements Trainer {
     const evaluator = exactly ? exact : rounded;
     if (!exactly) await this.#measureFirstRanges();
     let [correct, loss, batches] = [0, 0, 0];
-    for (let start = 0; start < count; start += this.#batch) {
-      // The shape is fixed: the last batch is filled up with its first sample, which then does not count.
-      const real = Math.min(this.#batch, count - start);
-      const indices = Array.from({ length: this.#batch }, (_, i) => start + (i < real ? i : 0));
-      if (labels === undefined && real < this.#batch && start > 0) break;
+    for (const { indices, real } of batchesOf(count, this.#batch)) {
+      if (labels === undefined && real < this.#batch && batches > 0) break;
       const input = await data.batch(indices);
       const feeds = this.#feeds(input, { running: true, exactly });
       if (labels === undefined) {
@@ -129,6 +134,17 @@ class GraphTrainer implements Trainer {
       }
     }
     return labels === undefined ? { loss: loss / Math.max(1, batches) } : { accuracy: correct / count };
+  }
+
+  async teacherAccuracy(data: TrainingData): Promise<number | undefined> {
+    const { labels, count } = data;
+    if (labels === undefined || this.#options.teacher === undefined) return undefined;
+    let correct = 0;
+    for (const { indices, real } of batchesOf(count, this.#batch)) {
+      const output = await this.#sessions.teach(await data.batch(indices));
+      correct += countCorrect(output, labels, indices.slice(0, real));
+    }
+    return correct / count;
   }
 
   save(): Uint8Array {

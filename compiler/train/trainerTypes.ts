@@ -62,6 +62,8 @@ export interface Trainer {
    * left out where there is a whole one).
    */
   evaluate(data: TrainingData, exactly?: boolean): Promise<EvaluationResult>;
+  /** Share that the teacher classifies correctly; undefined without labels or without a teacher. */
+  teacherAccuracy(data: TrainingData): Promise<number | undefined>;
   save(): Uint8Array;
   /**
    * Goes on exactly where the checkpoint was saved, or counts on from `step`. Throws FILE_UNREADABLE for one of another

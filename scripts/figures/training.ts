@@ -11,6 +11,7 @@ interface TrainingResult {
   readonly seed: number;
   readonly settings: { readonly numShards: number; readonly wire: string };
   readonly dense: TrainingFigures & { readonly exchangedBytes?: number };
+  readonly teacher?: TrainingFigures;
   readonly original?: Readonly<Record<string, number>>;
   readonly levels: readonly (TrainingFigures & {
     readonly keep: number;
@@ -62,11 +63,11 @@ function kilobytes(bytes: number | undefined): string {
 /** What two shards reach at a fifth of the exchange, and without any. */
 export function trainingHeadline(): Headline[] {
   const named = (readResult<readonly TrainingResult[]>('training.json') ?? []).flatMap(
-    ({ name, settings, dense, original, levels }) => {
+    ({ name, settings, dense, teacher, original, levels }) => {
       const [kept, apart] = [0.2, 0].map((keep) => levels.find((level) => level.keep === keep));
       if (settings.numShards === 1 || kept === undefined) return [];
       const beside = apart === undefined ? '' : ` (kept 0: ${figure(apart, apart.figures)})`;
-      return `${name} ${figure(kept, kept.figures)} of ${figure(dense, original)}${beside}`;
+      return `${name} ${figure(kept, kept.figures)} of ${figure(teacher ?? dense, original)}${beside}`;
     },
   );
   return named.length === 0 ? [] : [{ what: 'kept 0.2, trained for it', figure: named.join('; ') }];
