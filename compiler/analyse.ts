@@ -11,7 +11,7 @@ import { type Target, targetsOf } from './adjust/targets.ts';
 import { assignOwners, crossingEnergy } from './assign/assignOwners.ts';
 import { energyBlocks } from './assign/energyBlocks.ts';
 import { assertCalibration, type Calibration } from './calibrate/calibration.ts';
-import { type Contraction, findContractions } from './calibrate/contractions.ts';
+import { type Contraction, findFitted } from './calibrate/contractions.ts';
 import { gramMatrices } from './calibrate/gram.ts';
 import { heldSamples } from './calibrate/heldSamples.ts';
 import type { Batch } from './calibrate/prefix.ts';
@@ -32,6 +32,7 @@ export interface Analysis {
   readonly model: Model;
   /** Owners as assigned; dense. */
   readonly division: Division;
+  /** Those that may be thinned. */
   readonly contractions: readonly Contraction[];
   readonly sources: ReadonlyMap<Contraction, readonly Source[]>;
   readonly candidates: readonly Candidate[];
@@ -43,6 +44,7 @@ export interface Analysis {
   readonly columns: readonly Column[];
   /** The samples that the weights are adjusted to, as many as fit, and what the dense model makes of them. */
   readonly held: Calibration;
+  /** Of all that are fitted, in the graph's order. */
   readonly targets: ReadonlyMap<Contraction, Target>;
   readonly dense: DenseTargets;
   /** Weighted energy that crosses before and after assigning, of all there is. */
@@ -68,8 +70,9 @@ export async function analyse(model: Model, settings: SparsifySettings): Promise
   );
   const capacities = capacitiesOf(settings);
   const { graph } = model;
-  const contractions = findContractions(graph);
-  const targets = targetsOf(graph, contractions);
+  const fitted = findFitted(graph);
+  const contractions = fitted.filter(({ depthwise }) => !depthwise);
+  const targets = targetsOf(graph, fitted);
   const steps = [...targets].map(([contraction, target]) => valuesFor(contraction, target));
   const fitting = Math.max(1, Math.floor(keptBytes / Math.max(1, walkBytesPerSample(graph, steps))));
   // All that follows reads these alone: what cannot be fitted to is not worth a run of the model either.

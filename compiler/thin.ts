@@ -99,7 +99,7 @@ export async function thin(
       ...settings,
       model,
       division,
-      contractions,
+      contractions: [...targets.keys()],
       calibration: held,
       targets,
       dense,

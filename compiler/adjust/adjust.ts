@@ -22,7 +22,9 @@ export type Reads = ReadonlyMap<Contraction, readonly (readonly number[])[]>;
 export interface AdjustOptions {
   readonly model: Model;
   readonly division: Division;
+  /** All that are fitted, in the graph's order. */
   readonly contractions: readonly Contraction[];
+  /** Of those that may be thinned. */
   readonly reads: Reads;
   readonly targets: ReadonlyMap<Contraction, Target>;
   /** Of the calibration's batches. */
@@ -34,7 +36,7 @@ export interface AdjustOptions {
   readonly sweeps: number;
   readonly scoreSweeps: number;
   readonly keptBytes: number;
-  /** Is told each fit, also of contractions that are dense and see a dense model before them; nothing of it is kept. */
+  /** Is told each fit, also of contractions that are dense and see a dense model before them, but of no depthwise one; nothing of it is kept. */
   readonly onFit?: (contraction: Contraction, fit: Fit) => void;
   readonly onContraction?: (done: number, total: number) => void;
 }
@@ -74,15 +76,27 @@ export async function adjust(options: AdjustOptions): Promise<Adjusted> {
       ridge: options.ridge,
       error: target.error,
       ...(target.bounds === undefined ? {} : { bounds: target.bounds }),
-      sweeps: target.error === 'scores' ? options.scoreSweeps : options.sweeps,
+      sweeps: sweepsOf(contraction, target, options),
     });
     const { weights, error, variance } = fit;
-    options.onFit?.(contraction, fit);
+    if (!contraction.depthwise) options.onFit?.(contraction, fit);
     sparse = { ...sparse, graph: withWeights(sparse.graph, contraction, ...splitBias(weights, width)) };
     errors.set(contraction, variance > 0 ? error / variance : 0);
     options.onContraction?.(step + 1, steps.length);
   }
   return { model: sparse, errors };
+}
+
+/** A depthwise output has few weights to move, and its sweep multiplies all channels by all. */
+const depthwiseSweeps = 2;
+
+function sweepsOf(
+  { depthwise }: Contraction,
+  { error }: Target,
+  { sweeps, scoreSweeps }: AdjustOptions,
+): number {
+  if (error === 'scores') return scoreSweeps;
+  return depthwise ? Math.min(depthwiseSweeps, sweeps) : sweeps;
 }
 
 /** Until some shard misses a channel, the sparse model is the dense one. */

@@ -20,12 +20,22 @@ export function ownOutputs(
   return toIndices(sharding.parts[shard] ?? []);
 }
 
-/** `reads`: input channels of each shard. Outputs that no shard owns are made everywhere from everything. */
+/**
+ * `reads`: input channels of each shard. Outputs that no shard owns are made everywhere from everything; those of a depthwise
+ * convolution each from its own channel.
+ */
 export function blocksOf(
   division: Division,
   contraction: Contraction,
   reads: readonly (readonly number[])[],
 ): readonly Block[] {
+  const { depthwise, outputChannels } = contraction;
+  if (depthwise) {
+    return Array.from({ length: outputChannels }, (_, channel) => ({
+      outputs: [channel],
+      columns: columnsOf(contraction, [channel]),
+    }));
+  }
   if (ownOutputs(division, contraction, 0) === undefined) return [wholeBlock(contraction)];
   return reads.flatMap((channels, shard) => {
     const outputs = ownOutputs(division, contraction, shard) ?? [];

@@ -33,10 +33,20 @@ export interface DenseTargetsOptions {
   readonly onSamples?: (done: number) => void;
 }
 
+/** Rows for each unknown of a depthwise output, which has a dozen: more say no more. */
+const depthwiseRows = 400;
+
+function rowsFor({ depthwise, taps }: Contraction, rows: number): number {
+  return depthwise ? Math.min(rows, depthwiseRows * (taps + 1)) : rows;
+}
+
 export async function denseTargets(options: DenseTargetsOptions): Promise<DenseTargets> {
-  const { model, targets, calibration, backend, keptBytes, seed, onSamples } = options;
-  const channels = [...targets.keys()].reduce((sum, { outputChannels }) => sum + outputChannels, 0);
-  const rows = Math.min(options.rows, Math.ceil(keptBytes / (4 * Math.max(1, channels))));
+  const { model, targets, calibration, backend, rows, keptBytes, seed, onSamples } = options;
+  const wanted = [...targets.keys()].reduce(
+    (sum, contraction) => sum + 4 * contraction.outputChannels * rowsFor(contraction, options.rows),
+    0,
+  );
+  const share = Math.min(1, keptBytes / Math.max(1, wanted));
   const gathered = new Map([...targets.keys()].map((contraction) => [contraction, [] as TargetRows[]]));
   const random = seededRandom(seed);
   const prefix = await openPrefix(
@@ -55,7 +65,7 @@ export async function denseTargets(options: DenseTargetsOptions): Promise<DenseT
         assertFinite(made.data, `"${value}"`);
         const positions = samplePositions(
           positionsPerSample(contraction) * size,
-          positionsFor(contraction, rows, calibration.samples, size),
+          positionsFor(contraction, Math.ceil(share * rowsFor(contraction, rows)), calibration.samples, size),
           random,
         );
         gathered

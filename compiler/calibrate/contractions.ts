@@ -1,6 +1,6 @@
 /**
- * The contractions of a graph whose weights a sparse division may thin: Conv with one group, Gemm and MatMul with a
- * constant second operand. Each is seen as a matrix: one row per output channel, `taps` columns per input channel.
+ * The contractions of a graph whose weights a sparse division may thin or fit: Conv with one group or one for each channel,
+ * Gemm and MatMul with a constant second operand. Each is seen as a matrix: one row per output channel, `taps` columns per input channel.
  */
 import { gemmAttributes } from '../../graph/attributes/products.ts';
 import { convAttributes } from '../../graph/attributes/windows.ts';
@@ -26,10 +26,17 @@ export interface Contraction {
   readonly transposed: boolean;
   /** Absent where the node has none (and MatMul cannot have one). */
   readonly bias: string | undefined;
+  /** Each output channel reads the input channel of its number alone; its weight is stored as that alone. */
+  readonly depthwise: boolean;
 }
 
-/** In the graph's order. */
+/** Those that may be thinned, in the graph's order. */
 export function findContractions(graph: Graph): readonly Contraction[] {
+  return findFitted(graph).filter(({ depthwise }) => !depthwise);
+}
+
+/** All whose weights can be fitted: depthwise convolutions too, of which nothing can be thinned. In the graph's order. */
+export function findFitted(graph: Graph): readonly Contraction[] {
   const values = shapedValues(graph);
   return graph.nodes.flatMap((node) => {
     const found = node.domain === '' ? contractionOf(graph, viewNode(graph, values, node)) : undefined;
@@ -43,19 +50,22 @@ function contractionOf(graph: Graph, view: NodeView): Contraction | undefined {
   const tensor = graph.initializers.get(weight);
   if (tensor?.dataType !== 'float32' || graph.initializers.has(input)) return undefined;
   const shape = view.inputShape(0);
-  const common = { node, view, input, weight, output: node.outputs[0] ?? '' };
+  const common = { node, view, input, weight, output: node.outputs[0] ?? '', depthwise: false };
   if (node.opType === 'Conv') {
-    if (convAttributes(node, 0).group !== 1) return undefined;
-    const [outputChannels = 0, inputChannels = 0, ...kernel] = tensor.dims;
+    const { group } = convAttributes(node, 0);
+    const [outputChannels = 0, perGroup = 0, ...kernel] = tensor.dims;
+    const depthwise = group > 1 && group === outputChannels && perGroup === 1;
+    if (group !== 1 && !depthwise) return undefined;
     return {
       ...common,
       inputAxis: 1,
       outputAxis: 1,
-      inputChannels,
+      inputChannels: perGroup * group,
       outputChannels,
       taps: elementCount(kernel),
       transposed: false,
       bias: bias === '' ? undefined : bias,
+      depthwise,
     };
   }
   if (tensor.dims.length !== 2) return undefined;
@@ -74,10 +84,16 @@ function contractionOf(graph: Graph, view: NodeView): Contraction | undefined {
   return { ...matrix, inputChannels: rows, outputChannels: columns, transposed: true, bias: undefined };
 }
 
-/** outputChannels x (inputChannels * taps), row-major. */
+/** outputChannels x (inputChannels * taps), row-major; zero where a depthwise one reads nothing. */
 export function readWeights(graph: Graph, contraction: Contraction): Float64Array {
   const stored = float32View(tensorOf(graph, contraction.weight));
-  const { outputChannels, inputChannels, transposed } = contraction;
+  const { outputChannels, inputChannels, transposed, depthwise, taps } = contraction;
+  if (depthwise) {
+    const weights = new Float64Array(outputChannels * inputChannels * taps);
+    for (let o = 0; o < outputChannels; o++)
+      weights.set(stored.subarray(o * taps, (o + 1) * taps), (o * inputChannels + o) * taps);
+    return weights;
+  }
   if (!transposed) return Float64Array.from(stored);
   const weights = new Float64Array(stored.length);
   for (let i = 0; i < inputChannels; i++) {
@@ -113,10 +129,15 @@ export function withWeights(
   weights: Float64Array,
   bias: Float64Array,
 ): Graph {
-  const { outputChannels, inputChannels, transposed, node } = contraction;
+  const { outputChannels, inputChannels, transposed, depthwise, taps, node } = contraction;
   const dims = tensorOf(graph, contraction.weight).dims;
-  const stored = new Float32Array(weights.length);
-  if (transposed) {
+  const stored = new Float32Array(elementCount(dims));
+  if (depthwise) {
+    for (let o = 0; o < outputChannels; o++) {
+      const start = (o * inputChannels + o) * taps;
+      stored.set(weights.subarray(start, start + taps), o * taps);
+    }
+  } else if (transposed) {
     for (let i = 0; i < inputChannels; i++) {
       for (let o = 0; o < outputChannels; o++)
         stored[i * outputChannels + o] = weights[o * inputChannels + i] ?? 0;

@@ -4,7 +4,7 @@ import type { Attribute, Graph } from '../../graph/graph.ts';
 import { randomTensor, seededRandom } from '../../graph/random.ts';
 import { float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
 import { normaliseModel } from '../normalise/normaliseModel.ts';
-import { findContractions, withBias, withWeights } from './contractions.ts';
+import { findContractions, findFitted, withBias, withWeights } from './contractions.ts';
 import { gatherChannels, positionsPerSample, rowGatherer, rowWidth, samplePositions } from './patches.ts';
 import { openPrefix } from './prefix.ts';
 
@@ -46,6 +46,12 @@ const cases: Readonly<Record<string, Case>> = {
     weight: [3, 2, 2, 3],
     attributes: { strides: ints(2, 1), auto_pad: { type: 'string', value: 'SAME_UPPER' } },
   },
+  'a depthwise convolution': {
+    opType: 'Conv',
+    input: [2, 4, 6, 5],
+    weight: [4, 1, 3, 3],
+    attributes: { group: { type: 'int', value: 4 }, pads: ints(1, 1, 1, 1), strides: ints(2, 1) },
+  },
   'one spatial axis': { opType: 'Conv', input: [2, 3, 9], weight: [4, 3, 4], bias: [4] },
   'a product with a bias': { opType: 'Gemm', input: [3, 6], weight: [6, 4], bias: [4] },
   'a product with the second operand transposed': {
@@ -82,7 +88,7 @@ async function contractionOf({ opType, input, weight, bias, attributes = {} }: C
     { irVersion: 8, opsets: new Map([['', 17]]), producer: '', metadata: new Map(), graph },
     { backend },
   );
-  const [contraction] = findContractions(model.graph);
+  const [contraction] = findFitted(model.graph);
   if (contraction === undefined) throw new Error('No contraction was found.');
   return { model, contraction, x: randomTensor('float32', input, random) };
 }
@@ -143,16 +149,23 @@ test('positions are spread over all there are', () => {
   expect([...samplePositions(5, 9, seededRandom(1))]).toEqual([0, 1, 2, 3, 4]);
 });
 
-test('a grouped convolution and a computed weight are no contractions to thin', async () => {
+test('of grouped convolutions a depthwise one can be fitted, and none thinned', async () => {
   const { contraction, model } = await contractionOf(
     { opType: 'Conv', input: [1, 4, 5, 5], weight: [4, 4, 1, 1] },
     1,
   );
   expect(contraction.taps).toBe(1);
-  const grouped = model.graph.nodes.map((node) => ({
-    ...node,
-    attributes: new Map<string, Attribute>([['group', { type: 'int', value: 4 }]]),
-  }));
-  const initializers = new Map([['w', float32Tensor([4, 1, 1, 1], [1, 2, 3, 4])]]);
-  expect(findContractions({ ...model.graph, nodes: grouped, initializers })).toEqual([]);
+  const grouped = (groups: number) => ({
+    ...model.graph,
+    nodes: model.graph.nodes.map((node) => ({
+      ...node,
+      attributes: new Map<string, Attribute>([['group', { type: 'int', value: groups }]]),
+    })),
+    initializers: new Map([['w', float32Tensor([4, 4 / groups, 1, 1], new Float32Array(16 / groups))]]),
+  });
+  for (const groups of [2, 4]) expect(findContractions(grouped(groups))).toEqual([]);
+  expect(findFitted(grouped(2))).toEqual([]);
+  expect(findFitted(grouped(4)).map(({ depthwise, inputChannels }) => [depthwise, inputChannels])).toEqual([
+    [true, 4],
+  ]);
 });
