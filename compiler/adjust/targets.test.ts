@@ -36,10 +36,25 @@ test.each([
   [1, ['Softmax', 'Reshape'], 'scores'],
   [1, ['Flatten'], 'scores'],
   [1, ['Flatten', 'Sigmoid'], 'squares'],
+  [4, ['Sigmoid', 'Flatten'], 'rectified'],
+  [4, ['Tanh', 'Flatten'], 'rectified'],
+  [4, ['LeakyRelu', 'Flatten'], 'squares'],
   [4, ['Flatten', 'Softmax'], 'squares'],
   [4, ['Relu', 'Flatten'], 'rectified'],
 ] as const)('on a map of %d, before %j: %s', (size, operators, error) => {
   const graph = graphOf(size, operators);
   const [target] = targetsOf(graph, findContractions(graph)).values();
   expect(target?.error).toBe(error);
+});
+
+test.each([
+  [['v0', 'v1'], -1.28, Number.POSITIVE_INFINITY],
+  [['v1', 'v0'], -1.28, Number.POSITIVE_INFINITY],
+  // The sigmoid gates something else.
+  [['v1', 'x'], -5, 5],
+])('a product of %j, v1 the sigmoid of v0: what lies below %d hardly counts', (inputs, low, high) => {
+  const graph = graphOf(4, ['Sigmoid', 'Mul']);
+  const nodes = graph.nodes.map((node) => (node.opType === 'Mul' ? { ...node, inputs } : node));
+  const [target] = targetsOf({ ...graph, nodes }, findContractions(graph)).values();
+  expect(target?.bounds).toEqual({ low, high });
 });

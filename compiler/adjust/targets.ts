@@ -13,7 +13,7 @@ export interface Target {
   /** What the sparse model adds to the contraction's output to make that value; absent where nothing is added. */
   readonly addend: string | undefined;
   readonly error: ErrorKind;
-  /** Where `rectified`: what lies beyond them is cut off. */
+  /** Where `rectified`: what lies beyond them is cut off, or nearly. */
   readonly bounds?: Bounds;
 }
 
@@ -25,7 +25,8 @@ export interface Bounds {
 /**
  * How a difference counts:
  * - squares: as it is;
- * - rectified: only what lies between bounds is used, as Relu and Clip do, so beyond them nothing counts;
+ * - rectified: only what lies between bounds is used, as Relu and Clip do, or nearly so, as a sigmoid does, so beyond them
+ *   nothing counts;
  * - scores: rows of scores whose softmax decides (its cross entropy counts).
  */
 export type ErrorKind = 'squares' | 'rectified' | 'scores';
@@ -71,7 +72,9 @@ export function targetsOf(
         }
       }
       const after = readers.get(value) ?? [];
-      const bounds = outputs.has(value) ? undefined : commonBounds(graph, after);
+      const bounds = outputs.has(value)
+        ? undefined
+        : commonBounds(after, (node) => boundsOf(graph, readers, node));
       const scores = isScores(contraction) && decides(value);
       if (bounds !== undefined) return [contraction, { value, addend, error: 'rectified', bounds }];
       return [contraction, { value, addend, error: scores ? 'scores' : 'squares' }];
@@ -80,15 +83,41 @@ export function targetsOf(
 }
 
 /** What all readers cut off; undefined where one of them reads more. */
-function commonBounds(graph: Graph, readers: readonly Node[]): Bounds | undefined {
-  const all = readers.map((node) => boundsOf(graph, node));
+function commonBounds(
+  readers: readonly Node[],
+  boundsIn: (node: Node) => Bounds | undefined,
+): Bounds | undefined {
+  const all = readers.map(boundsIn);
   const [first] = all;
   const same = all.every((other) => other?.low === first?.low && other?.high === first?.high);
   return same ? first : undefined;
 }
 
-function boundsOf(graph: Graph, { opType, inputs }: Node): Bounds | undefined {
+/**
+ * x times its sigmoid falls to its least, -0.28, here; further down it is back between that and 0, so that differences there
+ * hardly count.
+ */
+const swishBounds: Bounds = { low: -1.28, high: Number.POSITIVE_INFINITY };
+
+/** Beyond these a curve has come within a hundredth of its end. */
+const flatBeyond: Readonly<Record<string, number>> = { Sigmoid: 5, HardSigmoid: 3, Tanh: 3 };
+
+function boundsOf(
+  graph: Graph,
+  readers: ReadonlyMap<string, readonly Node[]>,
+  { opType, inputs, outputs: [made = ''] }: Node,
+): Bounds | undefined {
+  const [value = ''] = inputs;
   if (opType === 'Relu') return { low: 0, high: Number.POSITIVE_INFINITY };
+  if (opType === 'HardSwish') return { low: -1.5, high: Number.POSITIVE_INFINITY };
+  if (opType === 'Mul' && isSwish(readers, inputs)) return swishBounds;
+  if (opType === 'Sigmoid') {
+    const after = readers.get(made) ?? [];
+    const gated = after.filter((node) => node.opType === 'Mul' && node.inputs.includes(value));
+    if (gated.length > 0 && gated.length === after.length) return swishBounds;
+  }
+  const flat = flatBeyond[opType];
+  if (flat !== undefined) return { low: -flat, high: flat };
   if (opType !== 'Clip') return undefined;
   const bound = (name: string | undefined, absent: number) => {
     if (name === undefined || name === '') return absent;
@@ -98,6 +127,18 @@ function boundsOf(graph: Graph, { opType, inputs }: Node): Bounds | undefined {
   const low = bound(inputs[1], Number.NEGATIVE_INFINITY);
   const high = bound(inputs[2], Number.POSITIVE_INFINITY);
   return low === undefined || high === undefined ? undefined : { low, high };
+}
+
+/** Whether one of two factors is the sigmoid of the other. */
+function isSwish(
+  readers: ReadonlyMap<string, readonly Node[]>,
+  [a = '', b = '']: readonly string[],
+): boolean {
+  const squashes = (value: string, squashed: string) =>
+    (readers.get(value) ?? []).some(
+      ({ opType, outputs }) => opType === 'Sigmoid' && outputs.includes(squashed),
+    );
+  return squashes(a, b) || squashes(b, a);
 }
 
 /** One row of classes for each sample; of two numbers or one nothing says that they are compared. */
