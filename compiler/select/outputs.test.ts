@@ -30,6 +30,29 @@ test('scores count as a softmax reads them: a shift of all is nothing, logits an
   expect(divergence(scores(expected.map(softmax)), scores(got.map(softmax)))).toBeCloseTo(nats, 5);
 });
 
+test.each([
+  ['columns of rows', [1, 2, 3]],
+  ['channels of maps', [1, 3, 1, 2]],
+])('features of any size count, beside the output as a whole: %s', (_, dims) => {
+  // Boxes of tens, a score of tenths that is all missed, and one that is nearly nothing.
+  const features = [
+    [30, 10],
+    [0.6, 0.8],
+    [0.001, 0],
+  ];
+  const outputs = (list: readonly (readonly number[])[]) => {
+    const rows = dims.length === 3 ? [0, 1].map((row) => list.map((values) => values[row] ?? 0)) : list;
+    return [[{ dims, data: Float32Array.from(rows.flat()) }]];
+  };
+  const got = outputs([
+    [30, 10],
+    [0, 0],
+    [0, 0],
+  ]);
+  const least = (0.01 * 1001) / 3;
+  expect(relativeError(outputs(features), got)).toBeCloseTo((1 / 1001 + 1 / least / 3) / 2, 6);
+});
+
 test('other outputs count by their squares', () => {
   const maps = (values: readonly number[]) => [[{ dims: [1, 1, 2, 2], data: Float32Array.from(values) }]];
   const [expected, got] = [maps([1, 2, 2, 4]), maps([1, 2, 3, 4])];

@@ -45,22 +45,48 @@ export async function gathered(
   return outputs;
 }
 
-/** Summed over outputs: squared error relative to the squares that are expected. */
+/** A feature counts as if it were at least so large, relative to the mean of all: what is nearly always zero is mostly noise. */
+const leastShare = 0.01;
+
+/**
+ * Summed over outputs: squared error relative to the squares that are expected, half of it of an output as a whole and half
+ * the mean of its features. Of boxes and the scores beside them neither is lost, though the ones are numbers of cells and the
+ * others nearly all zero.
+ */
 export function relativeError(expected: Outputs, got: Outputs): number {
-  let total = 0;
-  for (const [i, batches] of expected.entries()) {
-    let missed = 0;
-    let squares = 0;
-    for (const [b, { data }] of batches.entries()) {
-      const other = got[i]?.[b]?.data ?? new Float32Array(0);
-      for (let k = 0; k < data.length; k++) {
-        missed += ((data[k] as number) - (other[k] ?? 0)) ** 2;
-        squares += (data[k] as number) ** 2;
+  return expected.reduce((sum, batches, i) => sum + featureError(batches, got[i] ?? []), 0);
+}
+
+function featureError(expected: readonly Observed[], got: readonly Observed[]): number {
+  const { count, inner } = featuresOf(expected[0]?.dims ?? []);
+  const missed = new Float64Array(count);
+  const squares = new Float64Array(count);
+  for (const [b, { data }] of expected.entries()) {
+    const other = got[b]?.data ?? new Float32Array(data.length);
+    for (let start = 0, feature = 0; start < data.length; start += inner) {
+      for (let k = start; k < start + inner; k++) {
+        const value = data[k] as number;
+        missed[feature] = (missed[feature] as number) + (value - (other[k] ?? 0)) ** 2;
+        squares[feature] = (squares[feature] as number) + value * value;
       }
+      feature = feature + 1 === count ? 0 : feature + 1;
     }
-    if (squares > 0) total += missed / squares;
   }
-  return total;
+  const all = squares.reduce((a, b) => a + b, 0);
+  if (all === 0) return 0;
+  const floor = (leastShare * all) / count;
+  const whole = missed.reduce((a, b) => a + b, 0) / all;
+  const mean =
+    missed.reduce((sum, error, i) => sum + error / Math.max(squares[i] as number, floor), 0) / count;
+  return (whole + mean) / 2;
+}
+
+/** Channels of maps, columns of rows of tokens; anything else is one feature. `inner`: elements of one that lie together. */
+function featuresOf(dims: readonly number[]): { readonly count: number; readonly inner: number } {
+  const product = (list: readonly number[]) => list.reduce((a, b) => a * b, 1);
+  if (dims.length === 3) return { count: dims[2] ?? 1, inner: 1 };
+  if (dims.length > 3) return { count: dims[1] ?? 1, inner: product(dims.slice(2)) };
+  return { count: 1, inner: product(dims) };
 }
 
 /**
