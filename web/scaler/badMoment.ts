@@ -1,7 +1,7 @@
 /**
  * A bad moment of the machine (a pause, another program, a stutter of the network) hits a few batches and leaves the
  * others as they were; a setting that is too slow is slow in the middle too. One window cannot tell them apart for sure:
- * while searching it deserves a second look, while holding the last few windows are judged together.
+ * while searching it deserves another look, while holding the last few windows are judged together.
  */
 import type { WindowReport } from './setting.ts';
 
@@ -11,6 +11,21 @@ const spread = 1.5;
 const recentWindows = 5;
 /** Of the runs, so many may be late: the objective is a p95. */
 const mostLate = 0.05;
+/** Looks at a setting while searching. */
+const mostLooks = 4;
+
+const meanLate = (reports: readonly WindowReport[], count = reports.length): number =>
+  reports.reduce((sum, { lateShare }) => sum + lateShare, 0) / count;
+
+/** Whether no more runs were late than may be, over all of these windows. */
+export function keepsOverAll(reports: readonly WindowReport[]): boolean {
+  return meanLate(reports) <= mostLate;
+}
+
+/** Whether further looks without anything late could make up for these. */
+export function mayStillKeep(reports: readonly WindowReport[]): boolean {
+  return reports.length < mostLooks && meanLate(reports, mostLooks) <= mostLate;
+}
 
 /** `usualMs`: what is known of the setting's latency, or else what most batches of the window took. */
 export function mayBeBadMoment(
@@ -32,8 +47,7 @@ export class RecentWindows {
 
   /** Whether the objective is kept over all of them; those that are not there yet had nothing late. */
   keep(): boolean {
-    const late = this.#reports.reduce((sum, { lateShare }) => sum + lateShare, 0);
-    return late <= mostLate * recentWindows;
+    return meanLate(this.#reports, recentWindows) <= mostLate;
   }
 
   /** The lowest p95 of those that missed the limit. */

@@ -4,9 +4,18 @@
  */
 import { limits } from '../../protocol/limits.ts';
 import { mayBeBadMoment, RecentWindows } from './badMoment.ts';
+import type { HoldMemory } from './holdMemory.ts';
 import type { Measured, Measurements } from './measurements.ts';
-import { bandStart, type PolicyContext, worthwhileGain } from './policyContext.ts';
+import {
+  bandStart,
+  measure,
+  type PolicyContext,
+  searchMargin,
+  throughputNoise,
+  worthwhileGain,
+} from './policyContext.ts';
 import { type Search, type Setting, settingText, type WindowReport } from './setting.ts';
+import { SteadyWindows } from './steadyWindows.ts';
 
 /** Speeds that differ by less are noise. */
 const noticeable = 1.25;
@@ -15,36 +24,30 @@ const anotherWorld = 2;
 /** One window may be a bad moment of the machine, and so may two; so many in a row are a change. */
 const lastingWindows = 3;
 
-/** Full windows until a near miss is tried again; doubles, so that trying stays below one window in a hundred. */
-export class RetryInterval {
-  #windows = 150;
-
-  get windows(): number {
-    return this.#windows;
-  }
-
-  lengthen(): void {
-    this.#windows *= 2;
-  }
-
-  reset(): void {
-    this.#windows = 150;
-  }
-}
-
-/** Comes back when the search is to be repeated. */
-export function* hold(context: PolicyContext, setting: Setting, retry: RetryInterval): Search<void> {
+/**
+ * Comes back when the search is to be repeated; where that goes by throughput, also when another setting has come to
+ * be the better one.
+ */
+export function* hold(
+  context: PolicyContext,
+  setting: Setting,
+  memory: HoldMemory,
+  { byThroughput }: { readonly byThroughput: boolean },
+): Search<void> {
   const { measurements } = context;
   let changed = 0;
   let afresh = false;
   const recent = new RecentWindows();
-  for (let windows = 0; ; ) {
+  const steady = new SteadyWindows();
+  for (let windows = 0, sinceBefore = 0; ; ) {
     const report = yield { setting, phase: 'hold', reason: reasonFor(context, setting), afresh };
     const limitMs = context.objective.p95Ms;
     const isMissed = report.p95Ms > limitMs;
     if (!report.saturated && !isMissed) continue;
     // Windows of slow models are cut short, and count as the part they are.
-    windows += Math.min(1, report.batches / limits.windowBatches);
+    const part = Math.min(1, report.batches / limits.windowBatches);
+    windows += part;
+    sinceBefore += part;
     const before = measurements.get(setting);
     const ratio = before === undefined ? 1 : slowdown(before, report);
     recent.add(report);
@@ -52,18 +55,34 @@ export function* hold(context: PolicyContext, setting: Setting, retry: RetryInte
     afresh = isOdd && recent.keep();
     if (afresh) continue;
     if (isMissed && (before === undefined || before.p95Ms <= limitMs)) {
-      noteChange(measurements, ratio, retry);
+      noteChange(measurements, ratio, memory);
       measurements.record(isOdd ? { ...report, p95Ms: recent.leastMissMs(limitMs) } : report);
       return;
     }
     changed = ratio > noticeable || ratio < 1 / noticeable ? changed + 1 : 0;
     if (changed >= lastingWindows) {
-      noteChange(measurements, ratio, retry);
+      noteChange(measurements, ratio, memory);
       if (measurements.all.length > 0) measurements.record(report);
       return;
     }
-    if (windows >= retry.windows) {
-      retry.lengthen();
+    const mean = report.saturated && !isMissed ? steady.add(report) : null;
+    if (mean !== null) {
+      measurements.record(mean);
+      memory.held.note(mean);
+      const rival = measurements.bestWithin(searchMargin * limitMs);
+      if (byThroughput && (rival?.throughput ?? 0) > throughputNoise * mean.throughput) return;
+    }
+    if (sinceBefore >= memory.before.windows) {
+      const better = memory.held.better(limitMs, throughputNoise * report.throughput);
+      if (better !== undefined) {
+        memory.before.lengthen();
+        yield* measure(context, better, 'This once served more: trying it again.');
+        return;
+      }
+      sinceBefore = 0;
+    }
+    if (windows >= memory.nearMiss.windows) {
+      memory.nearMiss.lengthen();
       if (measurements.forgetNearestMiss(limitMs, worthwhileGain * report.throughput)) return;
       windows = 0;
     }
@@ -78,9 +97,10 @@ function slowdown(before: Measured, report: WindowReport): number {
   return report.saturated ? before.throughput / report.throughput : report.medianMs / before.medianMs;
 }
 
-function noteChange(measurements: Measurements, ratio: number, retry: RetryInterval): void {
+function noteChange(measurements: Measurements, ratio: number, { nearMiss, before }: HoldMemory): void {
   if (ratio <= noticeable && ratio >= 1 / noticeable) return;
-  retry.reset();
+  nearMiss.reset();
+  before.reset();
   if (ratio > anotherWorld || ratio < 1 / anotherWorld) measurements.clear();
   else measurements.assume(ratio);
 }

@@ -4,6 +4,7 @@
  * promising first, until none is left that could be noticeably better.
  */
 import { searchBatch } from './batchScaler.ts';
+import { jointThroughput } from './gains.ts';
 import type { Measured } from './measurements.ts';
 import {
   defaultThreads,
@@ -11,6 +12,7 @@ import {
   knownOrMeasured,
   type PolicyContext,
   searchMargin,
+  throughputNoise,
   worthwhileGain,
 } from './policyContext.ts';
 import { type Profile, profile } from './profiler.ts';
@@ -22,8 +24,6 @@ import { searchInstances } from './tenancyScaler.ts';
  * one never tried throughput for good.
  */
 const hope = 0.75;
-/** Windows of one and the same setting differ by so much in their throughput. */
-const noise = 1.03;
 /** Each search ends after so many windows, whatever is left. */
 const mostWindows = 40;
 
@@ -35,35 +35,30 @@ export function* searchJoint(context: PolicyContext): Search<Setting> {
     () => searchBatch(context, { instances: 1, threads }),
     () => searchInstances(context, threads),
   ];
-  const singles: Setting[] = [];
-  for (const search of approach === 'batching' ? searches : searches.toReversed())
-    singles.push(yield* search());
+  for (const search of approach === 'batching' ? searches : searches.toReversed()) yield* search();
   yield* searchBoth(context, threads);
   for (const other of limits.threads.slice(1)) {
     const one = { batch: 1, instances: 1, threads: other };
     yield* knownOrMeasured(context, one, `Trying instances of ${other} threads.`);
     yield* searchBoth(context, other);
   }
-  return chosen(context, singles) ?? { batch: 1, instances: 1, threads };
+  return chosen(context) ?? { batch: 1, instances: 1, threads };
 }
 
 /**
- * The highest throughput within the objective, or else what comes nearest. Both knobs only where that is more than
- * noise: of many settings that are equally good, the one that was measured best was lucky.
+ * The highest throughput within the objective, or else what comes nearest. Of those that differ by noise only the one
+ * with the lowest latency: the one that was measured best was lucky.
  */
-function chosen(
-  { measurements, objective }: PolicyContext,
-  singles: readonly Setting[],
-): Setting | undefined {
+function chosen({ measurements, objective }: PolicyContext): Setting | undefined {
   const limitMs = objective.p95Ms;
   const best = measurements.bestWithin(searchMargin * limitMs) ?? measurements.bestWithin(limitMs);
   if (best === undefined) return measurements.fastest()?.setting;
-  const single = singles
-    .map((setting) => measurements.known(setting))
-    .filter((point) => point !== undefined && point.p95Ms <= limitMs)
-    .reduce((a, b) => ((a?.throughput ?? 0) >= (b?.throughput ?? 0) ? a : b), undefined);
-  const isNoise = single !== undefined && best.throughput < noise * single.throughput;
-  return isNoise ? single.setting : best.setting;
+  return measurements.all
+    .filter(
+      ({ assumed, p95Ms, throughput }) =>
+        !assumed && p95Ms <= best.p95Ms && throughputNoise * throughput >= best.throughput,
+    )
+    .reduce((a, b) => (b.p95Ms < a.p95Ms ? b : a), best).setting;
 }
 
 /** Both knobs, with so many threads per instance. */
@@ -94,7 +89,7 @@ function mostPromising(context: PolicyContext, threads: number): Next | null {
       const bounds = measurements.bounds(setting);
       if (bounds === undefined || measurements.known(setting) !== undefined) continue;
       const expectedMs = bounds.low ** hope * bounds.high ** (1 - hope);
-      const throughput = throughputAt(setting, expectedMs, best);
+      const throughput = throughputAt(context, setting, expectedMs, best);
       if (expectedMs > target || throughput <= most) continue;
       most = throughput;
       promising = setting;
@@ -107,16 +102,25 @@ function mostPromising(context: PolicyContext, threads: number): Next | null {
   };
 }
 
-/** Of a setting with this p95, if its mean lies as far below as that of the best so far. */
-function throughputAt({ batch, instances }: Setting, p95Ms: number, best: Measured | undefined): number {
-  const items = batch * instances;
+/** Of a setting with this p95, if its mean lies as far below as that of the best so far, and both knobs bear it. */
+function throughputAt(
+  { measurements }: PolicyContext,
+  setting: Setting,
+  p95Ms: number,
+  best: Measured | undefined,
+): number {
+  const items = setting.batch * setting.instances;
   if (best === undefined) return (1000 * items) / p95Ms;
   const bestItems = best.setting.batch * best.setting.instances;
-  return best.throughput * (items / bestItems) * (best.p95Ms / p95Ms);
+  return Math.min(
+    best.throughput * (items / bestItems) * (best.p95Ms / p95Ms),
+    jointThroughput(measurements, setting),
+  );
 }
 
 /** Beside the best so far, a setting that could keep the objective and be noticeably better if all goes well. */
-function openNeighbour({ measurements, limits, objective }: PolicyContext, threads: number): Next | null {
+function openNeighbour(context: PolicyContext, threads: number): Next | null {
+  const { measurements, limits, objective } = context;
   const target = searchMargin * objective.p95Ms;
   const best = measurements.bestWithin(target, threads);
   if (best === undefined) return null;
@@ -138,7 +142,9 @@ function openNeighbour({ measurements, limits, objective }: PolicyContext, threa
       neighbour.instances <= limits.maxInstances;
     if (!isPossible || measurements.known(neighbour) !== undefined) return false;
     const lowMs = measurements.bounds(neighbour)?.low ?? 0;
-    return lowMs <= target && throughputAt(neighbour, lowMs, best) > worthwhileGain * best.throughput;
+    return (
+      lowMs <= target && throughputAt(context, neighbour, lowMs, best) > worthwhileGain * best.throughput
+    );
   });
   return setting === undefined ? null : { setting, reason: 'Both knobs: a step aside of the best so far.' };
 }

@@ -1,6 +1,7 @@
 /** Every way to choose the setting behind one interface: the scalers, and the baselines they are compared with. */
 import { searchBatch } from './batchScaler.ts';
-import { hold, RetryInterval } from './hold.ts';
+import { hold } from './hold.ts';
+import { HoldMemory } from './holdMemory.ts';
 import { searchJoint } from './jointScaler.ts';
 import { defaultThreads, type PolicyContext } from './policyContext.ts';
 import { profile } from './profiler.ts';
@@ -19,7 +20,8 @@ const clipper = { add: 4, multiply: 0.9 } as const;
 
 export function createPolicy(choice: PolicyChoice, context: PolicyContext): Policy {
   if (typeof choice !== 'string') return fixed(context, choice.fixed);
-  return choice === 'clipper' ? additiveIncrease(context) : adaptive(context, searches[choice]);
+  if (choice === 'clipper') return additiveIncrease(context);
+  return adaptive(context, searches[choice], { byThroughput: choice === 'joint' });
 }
 
 const searches: Record<Exclude<PolicyName, 'clipper'>, (context: PolicyContext) => Search<Setting>> = {
@@ -38,9 +40,13 @@ function batchingOnly(context: PolicyContext): Search<Setting> {
   return searchBatch(context, { instances: 1, threads: defaultThreads(context.limits) });
 }
 
-function* adaptive(context: PolicyContext, search: (context: PolicyContext) => Search<Setting>): Policy {
-  const retry = new RetryInterval();
-  for (;;) yield* hold(context, yield* search(context), retry);
+function* adaptive(
+  context: PolicyContext,
+  search: (context: PolicyContext) => Search<Setting>,
+  by: { readonly byThroughput: boolean },
+): Policy {
+  const memory = new HoldMemory();
+  for (;;) yield* hold(context, yield* search(context), memory, by);
 }
 
 function* fixed(

@@ -1,5 +1,5 @@
 /** What a policy reads of the world around it, and the step all policies share: measure one setting. */
-import { mayBeBadMoment } from './badMoment.ts';
+import { keepsOverAll, mayBeBadMoment, mayStillKeep } from './badMoment.ts';
 import type { LatencyCorrection } from './latencyEstimate.ts';
 import type { Measured, Measurements } from './measurements.ts';
 import type { Objective, Proposal, ScalerLimits, Search, Setting, WindowReport } from './setting.ts';
@@ -20,6 +20,8 @@ export interface PolicyContext {
 export const searchMargin = 0.98;
 /** A setting must promise so much more throughput to be worth a window. */
 export const worthwhileGain = 1.02;
+/** Windows of one and the same setting differ by so much in their throughput. */
+export const throughputNoise = 1.03;
 /** Below this part of the objective, with runs waiting, something is left unused. */
 export const bandStart = 0.85;
 
@@ -30,31 +32,46 @@ export function* measure(
   reason: string,
   further: Partial<Pick<Proposal, 'phase' | 'withinMs'>> = {},
 ): Search<Measured> {
-  let doubted: WindowReport | null = null;
+  const looks: WindowReport[] = [];
   for (;;) {
-    const afresh: boolean = doubted !== null;
-    const report: WindowReport = yield { setting, phase: 'search', reason, ...further, afresh };
+    const report: WindowReport = yield {
+      setting,
+      phase: 'search',
+      reason,
+      ...further,
+      afresh: looks.length > 0,
+    };
     const { objective, measurements } = context;
-    if (doubted === null && further.phase !== 'probe' && deservesSecondLook(report, context)) {
-      doubted = report;
-      reason = 'A few batches took long and the others did not: looking again.';
-    } else if (doubted !== null) {
-      return measurements.record(doubted.p95Ms < report.p95Ms ? doubted : report);
-    } else if (report.saturated || report.p95Ms > objective.p95Ms) {
-      return measurements.record(report);
-    } else {
+    if (!report.saturated && report.p95Ms <= objective.p95Ms) {
       reason = 'The load does not fill this setting, so nothing has to change.';
+      continue;
     }
+    looks.push(report);
+    const isDecided =
+      further.phase === 'probe' ||
+      (report.p95Ms <= objective.p95Ms && keepsOverAll(looks)) ||
+      !mayStillKeep(looks) ||
+      !deservesAnotherLook(report, context);
+    if (isDecided) return measurements.record(judged(looks, objective.p95Ms));
+    reason = 'A few batches took long and the others did not: looking again.';
   }
 }
 
+/** One for all: the best one where the objective is kept over all of them, else the one that missed it least. */
+function judged(looks: readonly WindowReport[], limitMs: number): WindowReport {
+  const missed = looks.filter(({ p95Ms }) => p95Ms > limitMs);
+  const fitting = keepsOverAll(looks) || missed.length === 0 ? looks : missed;
+  return fitting.reduce((a, b) => (b.p95Ms < a.p95Ms ? b : a));
+}
+
 /** Where the setting would be taken, had the window not missed the objective by what may be a bad moment. */
-function deservesSecondLook(report: WindowReport, { objective, measurements }: PolicyContext): boolean {
+function deservesAnotherLook(report: WindowReport, { objective, measurements }: PolicyContext): boolean {
   const { batch, instances } = report.setting;
   // The pause itself served nothing: what the setting could serve is in its median.
   const throughput = (1000 * batch * instances) / report.medianMs;
   const best = measurements.bestWithin(objective.p95Ms)?.throughput ?? 0;
-  return mayBeBadMoment(report, objective.p95Ms) && throughput > best;
+  const isMissed = report.p95Ms > objective.p95Ms;
+  return (!isMissed || mayBeBadMoment(report, objective.p95Ms)) && throughput > best;
 }
 
 /** What is known of `setting`, else what a measurement says. */
