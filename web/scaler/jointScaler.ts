@@ -12,7 +12,6 @@ import {
   knownOrMeasured,
   type PolicyContext,
   searchMargin,
-  throughputNoise,
   worthwhileGain,
 } from './policyContext.ts';
 import { type Profile, profile } from './profiler.ts';
@@ -24,6 +23,8 @@ import { searchInstances } from './tenancyScaler.ts';
  * one never tried throughput for good.
  */
 const hope = 0.75;
+/** Of settings that differ by less in their throughput, none is better. */
+const equal = 1.01;
 /** Each search ends after so many windows, whatever is left. */
 const mostWindows = 40;
 
@@ -56,7 +57,7 @@ function chosen({ measurements, objective }: PolicyContext): Setting | undefined
   return measurements.all
     .filter(
       ({ assumed, p95Ms, throughput }) =>
-        !assumed && p95Ms <= best.p95Ms && throughputNoise * throughput >= best.throughput,
+        !assumed && p95Ms <= best.p95Ms && equal * throughput >= best.throughput,
     )
     .reduce((a, b) => (b.p95Ms < a.p95Ms ? b : a), best).setting;
 }
