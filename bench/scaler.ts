@@ -241,7 +241,7 @@ async function measureDivided(subject: Subject): Promise<Pick<Part, 'objective' 
   const fixed = grid.filter(({ name }) => ['(1, 1)', '(1, 2)', '(1, 4)', '(4, 1)', '(4, 4)'].includes(name));
   const load = { kind: 'steady', count: 64 } as const;
   // Its windows are as long as its runs, which wait more than they compute.
-  const slowly = { ...options, adaptSeconds: 2 * options.adaptSeconds };
+  const slowly = { ...options, seconds: 2 * options.seconds, adaptSeconds: 2 * options.adaptSeconds };
   for (const way of [...fixed, ...adaptiveWays.filter(({ policy }) => policy === 'joint')])
     results.push(...(await measureWay(subject, way, [load], objective.p95Ms, slowly)));
   return { objective, results };
