@@ -4,7 +4,7 @@
  * Controls come first and last. Prints tables and writes JSON.
  *
  *   npm run bench:scaler -- [--models resnet20,esrgan-slim] [--parts main,sizes,link,way] [--megabits 60] [--seconds 4]
- *                           [--adapt 24] [--roundtrip 40] [--trace] [--json bench/results/scaler.json|-]
+ *                           [--adapt 20] [--rounds 3] [--roundtrip 40] [--trace] [--json bench/results/scaler.json|-]
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -57,7 +57,8 @@ const { values } = parseArgs({
     parts: { type: 'string', default: 'main,sizes,link,way' },
     megabits: { type: 'string', default: '60' },
     seconds: { type: 'string', default: '4' },
-    adapt: { type: 'string', default: '24' },
+    adapt: { type: 'string', default: '20' },
+    rounds: { type: 'string', default: '3' },
     roundtrip: { type: 'string', default: '40' },
     trace: { type: 'boolean', default: false },
     json: { type: 'string', default: fileURLToPath(new URL('./results/scaler.json', import.meta.url)) },
@@ -67,6 +68,7 @@ const tell = (what: string) => process.stderr.write(`${what}\n`);
 const options: MeasureOptions = {
   seconds: Number(values.seconds),
   adaptSeconds: Number(values.adapt),
+  rounds: Number(values.rounds),
   trace: values.trace,
   tell,
 };

@@ -16,6 +16,8 @@ export interface WayResult {
   /** Runs per second: all, those served within the objective, and of single seconds the 10th and 90th percentile. */
   readonly throughput: number;
   readonly within: number;
+  /** Of each round, where there were several: a machine's speed drifts, and what is compared is measured in turn. */
+  readonly withinRounds?: readonly number[];
   readonly perSecondP10: number;
   readonly perSecondP90: number;
   /** From the start of a batch to its answer, and from the call. */
@@ -37,6 +39,8 @@ export interface WayResult {
 export interface MeasureOptions {
   readonly seconds: number;
   readonly adaptSeconds: number;
+  /** Of what is compared in turn. */
+  readonly rounds: number;
   /** Tells every decision too. */
   readonly trace: boolean;
   tell(what: string): void;
@@ -92,7 +96,10 @@ export async function measureWay(
   });
 }
 
-/** Every fixed setting under a steady stream; under bursts too (1, 1), the best fixed one, and all that adapt. */
+/**
+ * Every fixed setting under a steady stream, and single runs under bursts too; then, under both and in rounds, the best
+ * fixed setting and all that adapt.
+ */
 export async function measureAll(
   subject: Subject,
   loads: { readonly steady: Omit<Load, 'ms'>; readonly burst: Omit<Load, 'ms'> },
@@ -102,17 +109,56 @@ export async function measureAll(
   const { steady, burst } = loads;
   const both = [steady, burst];
   const results: WayResult[] = [];
-  const add = async (way: Way, some: readonly Omit<Load, 'ms'>[]) => {
+  for (const way of grid) {
+    const some = way.name === alone.name ? both : [steady];
     results.push(...(await measureWay(subject, way, some, p95Ms, options)));
-  };
-  for (const way of grid) await add(way, way.name === alone.name ? both : [steady]);
+  }
   const best = results
     .filter(({ load }) => load === 'steady')
     .reduce((a, b) => (a.within >= b.within ? a : b));
-  for (const way of grid) if (way.name === best.way && way.name !== alone.name) await add(way, [burst]);
-  for (const way of adaptiveWays) await add(way, both);
-  return results;
+  const compared = [...grid.filter(({ name }) => name === best.way && name !== alone.name), ...adaptiveWays];
+  const rounds: WayResult[] = [];
+  for (let round = 0; round < options.rounds; round++) {
+    for (const way of compared) rounds.push(...(await measureWay(subject, way, both, p95Ms, options)));
+  }
+  const inTurn = compared.flatMap(({ name }) =>
+    both.map(({ kind }) => meanOf(rounds.filter(({ way, load }) => way === name && load === kind))),
+  );
+  // The best of a grid was lucky: what it does in turn with the others takes the place of how it was found.
+  const replaced = new Set(inTurn.map(({ way }) => way));
+  return [...results.filter(({ way }) => !replaced.has(way)), ...inTurn];
 }
+
+/** Of several rounds: sums of counts, means of rates, medians of latencies; setting and reason of the last. */
+function meanOf(rounds: readonly WayResult[]): WayResult {
+  const last = rounds.at(-1);
+  if (last === undefined) throw new Error('Nothing was measured.');
+  const all = (of: (result: WayResult) => number) => rounds.map(of);
+  const mean = (of: (result: WayResult) => number) => rounded(sum(all(of)) / rounds.length);
+  const middle = (of: (result: WayResult) => number) => rounded(median(all(of)));
+  const cpu = rounds.flatMap(({ cpuSecondsPerItem }) =>
+    cpuSecondsPerItem === null ? [] : [cpuSecondsPerItem],
+  );
+  return {
+    ...last,
+    n: sum(all(({ n }) => n)),
+    seconds: rounded(sum(all(({ seconds }) => seconds))),
+    throughput: mean(({ throughput }) => throughput),
+    within: mean(({ within }) => within),
+    withinRounds: all(({ within }) => within),
+    perSecondP10: mean(({ perSecondP10 }) => perSecondP10),
+    perSecondP90: mean(({ perSecondP90 }) => perSecondP90),
+    p50Ms: middle(({ p50Ms }) => p50Ms),
+    p95Ms: middle(({ p95Ms }) => p95Ms),
+    p99Ms: middle(({ p99Ms }) => p99Ms),
+    totalP95Ms: middle(({ totalP95Ms }) => totalP95Ms),
+    cpuSecondsPerItem: cpu.length === 0 ? null : rounded(sum(cpu) / cpu.length, 5),
+    refused: sum(all(({ refused }) => refused)),
+    relativeError: Math.max(...all(({ relativeError }) => relativeError)),
+  };
+}
+
+const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 
 /** Of every window what was measured, and what was decided from it. */
 function decisionLines(decisions: readonly Decision[]): string[] {

@@ -69,6 +69,7 @@ interface WayResult {
   readonly instances: number;
   readonly n: number;
   readonly within: number;
+  readonly withinRounds?: readonly number[];
   readonly perSecondP10: number;
   readonly perSecondP90: number;
   readonly p95Ms: number;
@@ -85,6 +86,11 @@ function shownWays(results: readonly WayResult[]): WayResult[] {
   return results.filter(({ way }) => !isGrid || !way.startsWith('(') || kept.includes(way));
 }
 
+/** Of the rounds where there were several, else of single seconds. */
+function spread({ withinRounds = [], perSecondP10, perSecondP90 }: WayResult): string {
+  return withinRounds.length > 1 ? `${withinRounds.join(', ')}` : `${perSecondP10} to ${perSecondP90}`;
+}
+
 function inTabs(): string[] {
   const file = readResult<ScalerFile>('scaler.json');
   if (file === undefined) return [];
@@ -97,7 +103,7 @@ function inTabs(): string[] {
         `${title}, within ${objective.p95Ms} ms`,
         one.load,
         one.way.startsWith('(') ? `fixed ${one.way}` : `${one.way}: (${one.batch}, ${one.instances})`,
-        `${one.within} (${one.perSecondP10} to ${one.perSecondP90}; n = ${one.n})`,
+        `${one.within} (${spread(one)}; n = ${one.n})`,
         ratio,
         one.p95Ms,
         one.cpuSecondsPerItem === null ? '' : (1000 * one.cpuSecondsPerItem).toFixed(1),
@@ -106,14 +112,14 @@ function inTabs(): string[] {
   );
   const verdict = quiet ? 'quiet enough for ratios' : 'too busy for ratios, which are therefore left out';
   return [
-    `**The scaler in tabs.** Two Chromium tabs of one thread each on a machine of two cores (\`npm run bench:scaler\`), ${file.secondsPerWay} s each way, ${file.date.slice(0, 10)}, commit ${file.commit.slice(0, 7)}. A setting is (batch, instances); of the fixed ones, all of a grid, the best is shown. Control: two rooms of one tab do ${before.ratio.toFixed(2)} times (after: ${after === null ? 'not measured, the run was ended before' : after.ratio.toFixed(2)}) the runs of one; the machine was ${verdict}.`,
+    `**The scaler in tabs.** Two Chromium tabs of one thread each on a machine of two cores (\`npm run bench:scaler\`), ${file.secondsPerWay} s each way, ${file.date.slice(0, 10)}, commit ${file.commit.slice(0, 7)}. A setting is (batch, instances); of the fixed ones, all of a grid, the best is shown; it and all that adapt were measured in turn, several rounds. Control: two rooms of one tab do ${before.ratio.toFixed(2)} times (after: ${after === null ? 'not measured, the run was ended before' : after.ratio.toFixed(2)}) the runs of one; the machine was ${verdict}.`,
     '',
     markdownTable(
       [
         'network and objective',
         'load',
         'setting',
-        'a second within the objective (10th to 90th percentile of seconds)',
+        'a second within the objective (of each round, or 10th to 90th percentile of seconds)',
         'x (1, 1)',
         'p95 ms',
         'CPU ms an item',
