@@ -28,6 +28,10 @@ describe('jointThroughput', () => {
     expect(jointThroughput(measured([...singles, [4, 2, 24]]), at(8, 4))).toBeCloseTo(1.05 * 0.8 * 120);
   });
 
+  it('learns nothing from what was only continued in proportion', () => {
+    expect(jointThroughput(measured([...singles, [8, 2, 24]]), at(4, 2))).toBeCloseTo(1.15 * 30);
+  });
+
   it('takes the next measured value for one between, and goes on in proportion beyond', () => {
     expect(jointThroughput(measured(singles), at(2, 2))).toBeCloseTo(1.15 * 30);
     expect(jointThroughput(measured(singles), at(8, 1))).toBeCloseTo(1.15 * 40);

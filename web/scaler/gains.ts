@@ -6,6 +6,8 @@
 import type { Measured, Measurements } from './measurements.ts';
 import type { Setting } from './setting.ts';
 
+type Knob = 'batch' | 'instances';
+
 /** Where both were never tried together: what they share, as the page's own work per batch, may be saved twice. */
 const firstInteraction = 1.15;
 /** What was tried may not have been the best case. */
@@ -16,9 +18,14 @@ export function jointThroughput(measurements: Measurements, setting: Setting): n
   return interaction(measurements, setting.threads) * product(measurements, setting);
 }
 
+/** Told only by settings of whose knobs each was measured so far alone: what is continued in proportion is a guess. */
 function interaction(measurements: Measurements, threads: number): number {
+  const most = (knob: Knob) =>
+    Math.max(1, ...singles(measurements, threads, knob).map(({ setting }) => setting[knob]));
+  const [batch, instances] = [most('batch'), most('instances')];
   const ratios = measurements.all
     .filter(({ setting }) => setting.threads === threads && setting.batch > 1 && setting.instances > 1)
+    .filter(({ setting }) => setting.batch <= batch && setting.instances <= instances)
     .map(({ setting, throughput }) => throughput / product(measurements, setting));
   return ratios.length === 0 ? firstInteraction : furtherInteraction * Math.max(...ratios);
 }
@@ -32,19 +39,19 @@ function product(measurements: Measurements, setting: Setting): number {
 }
 
 /** Throughput with one knob at the setting's value, the other at 1: of the next one measured, or in proportion beyond. */
-function single(
-  measurements: Measurements,
-  { threads, ...setting }: Setting,
-  knob: 'batch' | 'instances',
-): number {
-  const other = knob === 'batch' ? 'instances' : 'batch';
-  const value = ({ setting: at }: Measured) => at[knob];
-  const points = measurements.all
-    .filter(({ setting: at }) => at.threads === threads && at[other] === 1)
-    .sort((a, b) => value(a) - value(b));
-  const next = points.findIndex((point) => value(point) >= setting[knob]);
+function single(measurements: Measurements, { threads, ...setting }: Setting, knob: Knob): number {
+  const points = singles(measurements, threads, knob);
+  const next = points.findIndex((point) => point.setting[knob] >= setting[knob]);
   const below = next < 0 ? points : points.slice(0, next + 1);
   const most = Math.max(...below.map(({ throughput }) => throughput));
   const last = points.at(-1);
-  return next < 0 && last !== undefined ? (most * setting[knob]) / value(last) : most;
+  return next < 0 && last !== undefined ? (most * setting[knob]) / last.setting[knob] : most;
+}
+
+/** In the order of this knob, the other at 1. */
+function singles({ all }: Measurements, threads: number, knob: Knob): readonly Measured[] {
+  const other = knob === 'batch' ? 'instances' : 'batch';
+  return all
+    .filter(({ setting }) => setting.threads === threads && setting[other] === 1)
+    .sort((a, b) => a.setting[knob] - b.setting[knob]);
 }
