@@ -8,9 +8,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { chooseBackend } from '../cli/backendOption.ts';
+import { analyse } from '../compiler/analyse.ts';
 import { heldSamples } from '../compiler/calibrate/heldSamples.ts';
+import { chooseBest } from '../compiler/chooseBest.ts';
 import { normaliseModel } from '../compiler/normalise/normaliseModel.ts';
-import { sparsify } from '../compiler/sparsify.ts';
 import { sparsifyDefaults } from '../compiler/sparsifySettings.ts';
 import { narrowWires } from '../compiler/wire/narrowWires.ts';
 import { sharedPath } from '../eval/cacheDir.ts';
@@ -64,10 +65,12 @@ const kinds: readonly (readonly [WireChoice, ScaleChoice])[] = [
   ['uint8', 'feature'],
   ['uint8', 'tensor'],
 ];
+const settings = { numShards, calibration, backend, openBatch, rows };
+const analysis = await analyse(model, settings);
 const points = [];
 let pictures = 0;
 for (const keep of values.keep.split(',').map(Number)) {
-  const sparse = await sparsify(model, { keep }, { numShards, calibration, backend, openBatch, rows });
+  const { fitted: sparse } = await chooseBest(analysis, { keep }, settings);
   for (const [wire, scalePer] of kinds) {
     const options = { wire, scalePer, calibration: scales, backend, openBatch };
     const wired = await narrowWires(sparse.model, sparse.division, options);
