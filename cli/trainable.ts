@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { copyBox } from '../graph/boxes.ts';
 import type { Model } from '../graph/graph.ts';
 import { byteCount, dataTypeBytes } from '../graph/tensor.ts';
+import { StarlingError } from '../protocol/errors.ts';
 import { sha256Hex } from '../protocol/sha256.ts';
 import type { Division } from '../runtime/lower/program.ts';
 import { readBytes } from './files.ts';
@@ -20,7 +21,7 @@ export interface Trainable {
   readonly sha256: string;
 }
 
-/** Throws MODEL_NOT_FOUND, PLAN_NOT_FOUND, or what reading them throws. */
+/** Throws MODEL_NOT_FOUND, PLAN_NOT_FOUND, USAGE for a plan whose features travel rounded, or what reading them throws. */
 export async function readTrainable(path: string): Promise<Trainable> {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   if (!isFolder) {
@@ -31,6 +32,12 @@ export async function readTrainable(path: string): Promise<Trainable> {
     };
   }
   const plan = await openPlanFolder(path);
+  if ((plan.division.wires?.size ?? 0) > 0) {
+    throw new StarlingError(
+      'USAGE',
+      `Expected a plan whose features travel as float32, those of ${path} are rounded; compile it without --wire, and train it with --wire uint8 where that is wanted.`,
+    );
+  }
   const weights = await readWeights(path, plan);
   const { graph } = plan.model;
   const initializers = new Map(

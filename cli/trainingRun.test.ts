@@ -125,6 +125,8 @@ test('a plan is trained further from the teacher alone, rounded as it will trave
   const curve = await readCurve(join(out, 'curve.json'));
   expect(curve?.dense).toEqual({ loss: expect.any(Number), exchangedBytes: expect.any(Number) });
   expect(curve?.levels.map(({ loss }) => typeof loss)).toEqual(['number', 'number']);
+  // What came out is rounded, and no beginning for another training.
+  await expect(readTrainable(join(out, 'kept-0.5', 'plan'))).rejects.toMatchObject({ code: 'USAGE' });
 });
 
 test('a sparse plan is trained further from where it is, and what it does not read stays away', async () => {
