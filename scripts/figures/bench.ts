@@ -5,7 +5,7 @@ import { thinnedQuality } from './thinnedQuality.ts';
 interface BenchFile {
   readonly date: string;
   readonly commit: string;
-  readonly machine: { readonly scheduling?: string | null };
+  readonly machine: { readonly scheduling?: string | null; readonly realTimeSliceMs?: number | null };
   readonly controls: {
     readonly twoTabs: { readonly before: Control; readonly after: Control; readonly quiet: boolean };
   };
@@ -47,7 +47,9 @@ const realTime = ['SCHED_RR', 'SCHED_FIFO'];
 function circumstances({ date, commit, machine, controls, models }: BenchFile): string {
   const { before, after, quiet } = controls.twoTabs;
   const counts = [...new Set(models.flatMap(({ results }) => results.map(({ runs }) => runs)))];
-  const first = realTime.includes(machine.scheduling ?? '') ? ' in a real-time scheduling class' : '';
+  const { scheduling, realTimeSliceMs = null } = machine;
+  const slice = realTimeSliceMs === null ? '' : `, turns of ${realTimeSliceMs} ms`;
+  const first = realTime.includes(scheduling ?? '') ? ` (in a real-time scheduling class${slice})` : '';
   const verdict = quiet ? 'quiet enough for ratios' : 'too busy for ratios, which are therefore left out';
   return `Chromium tabs on one machine of two cores${first}, one thread a tab; medians of ${counts.join(' or ')} runs, 10th to 90th percentile, and time over that of one tab with the original model. ${date.slice(0, 10)}, commit ${commit.slice(0, 7)}. Control: two plain tabs at once do ${before.ratio.toFixed(2)} times (after: ${after.ratio.toFixed(2)}) the runs of one; the machine was ${verdict}.`;
 }
