@@ -30,16 +30,6 @@ export interface Places {
   readonly common: readonly string[];
 }
 
-interface AdjustedChoice {
-  /** Trained on. */
-  readonly data: string;
-  /** What follows --calibrate. */
-  readonly calibrate: readonly string[];
-  /** Further options of both. */
-  readonly compile: string;
-  readonly options: string;
-}
-
 const seed = 1;
 
 export function trainingJobs(places: Places): readonly TrainingJob[] {
@@ -53,17 +43,11 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
     commands: [train(name, `resnet${depth}-cifar10`, 'cifar10', `--rate 0.015 ${options}`)],
   });
   /** A plan trained on at the one kept ratio that it has, with the dense model as teacher. */
-  const onwards = (
-    name: string,
-    plan: string,
-    model: string,
-    data: string,
-    options: string,
-  ): TrainingJob => ({
+  const onwards = (name: string, plan: string, model: string, options: string): TrainingJob => ({
     name,
     commands: [
       [
-        ...['train', plan, '--out', join(folder, name), '--data', data, ...options.split(' ')],
+        ...['train', plan, '--out', join(folder, name), '--data', 'cifar10', ...options.split(' ')],
         ...['--teacher', places.model(model), '--levels', '', ...common],
       ],
     ],
@@ -73,29 +57,18 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
       `${run}-further`,
       join(folder, run, 'kept-0.2', 'plan'),
       'resnet20-cifar10',
-      'cifar10',
       `--keep 0.2 --rate 0.015 --seed 1 ${options}`,
     );
   /** From where selecting by one budget and adjusting come to, which is far beyond a uniform beginning. */
-  const adjusted = (
-    name: string,
-    model: string,
-    { data, calibrate, compile, options }: AdjustedChoice,
-  ): TrainingJob => {
+  const adjustedResnet = (name: string, depth: number, compile: string, options: string): TrainingJob => {
+    const model = `resnet${depth}-cifar10`;
     const path = join(folder, name, 'adjusted');
-    const made = ['compile', places.model(model), '--out', path, '--calibrate', ...calibrate];
+    const made = ['compile', places.model(model), '--out', path, '--calibrate', 'cifar10'];
     return {
-      ...onwards(name, path, model, data, `--scope global ${options}`),
+      ...onwards(name, path, model, `--scope global --rate 0.015 ${options}`),
       plan: { path, command: [...made, ...compile.split(' ')] },
     };
   };
-  const adjustedResnet = (name: string, depth: number, compile: string, options: string): TrainingJob =>
-    adjusted(name, `resnet${depth}-cifar10`, {
-      data: 'cifar10',
-      calibrate: ['cifar10'],
-      compile,
-      options: `--rate 0.015 ${options}`,
-    });
   /** The dense network first, then one job for each number of shards. */
   const example = (network: NetworkName): TrainingJob[] => {
     const out = join(folder, `cifar10-${network}`);
