@@ -6,19 +6,14 @@ import { limits } from '../../protocol/limits.ts';
 import { mayBeBadMoment, RecentWindows } from './badMoment.ts';
 import type { HoldMemory } from './holdMemory.ts';
 import type { Measured, Measurements } from './measurements.ts';
-import {
-  bandStart,
-  measure,
-  type PolicyContext,
-  searchMargin,
-  throughputNoise,
-  worthwhileGain,
-} from './policyContext.ts';
+import { bandStart, measure, type PolicyContext, searchMargin, worthwhileGain } from './policyContext.ts';
 import { type Search, type Setting, settingText, type WindowReport } from './setting.ts';
 import { SteadyWindows } from './steadyWindows.ts';
 
 /** Speeds that differ by less are noise. */
 const noticeable = 1.25;
+/** Windows of one and the same setting differ by so much in their throughput. */
+const throughputNoise = 1.03;
 /** Speeds that differ by so much: what was measured before says nothing any more. */
 const anotherWorld = 2;
 /** One window may be a bad moment of the machine, and so may two; so many in a row are a change. */

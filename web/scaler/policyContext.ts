@@ -20,8 +20,6 @@ export interface PolicyContext {
 export const searchMargin = 0.98;
 /** A setting must promise so much more throughput to be worth a window. */
 export const worthwhileGain = 1.02;
-/** Windows of one and the same setting differ by so much in their throughput. */
-export const throughputNoise = 1.03;
 /** Below this part of the objective, with runs waiting, something is left unused. */
 export const bandStart = 0.85;
 
