@@ -1,6 +1,6 @@
 /** All ways to choose a setting on one network in one room, one after the other, and the few figures of each. */
 import type { Decision } from '../../web/index.ts';
-import { median, quantile, rounded } from '../figures.ts';
+import { mean, median, quantile, rounded } from '../figures.ts';
 import type { Load, PlanCase, ScalerSettings } from '../page/manyRuns.ts';
 import { adaptiveWays, alone, grid, maxBatch, maxInstances, objectiveFactor, type Way } from './models.ts';
 import type { Measured, ScalerRoom } from './room.ts';
@@ -134,7 +134,7 @@ function meanOf(rounds: readonly WayResult[]): WayResult {
   const last = rounds.at(-1);
   if (last === undefined) throw new Error('Nothing was measured.');
   const all = (of: (result: WayResult) => number) => rounds.map(of);
-  const mean = (of: (result: WayResult) => number) => rounded(sum(all(of)) / rounds.length);
+  const average = (of: (result: WayResult) => number) => rounded(mean(all(of)));
   const middle = (of: (result: WayResult) => number) => rounded(median(all(of)));
   const cpu = rounds.flatMap(({ cpuSecondsPerItem }) =>
     cpuSecondsPerItem === null ? [] : [cpuSecondsPerItem],
@@ -143,16 +143,16 @@ function meanOf(rounds: readonly WayResult[]): WayResult {
     ...last,
     n: sum(all(({ n }) => n)),
     seconds: rounded(sum(all(({ seconds }) => seconds))),
-    throughput: mean(({ throughput }) => throughput),
-    within: mean(({ within }) => within),
+    throughput: average(({ throughput }) => throughput),
+    within: average(({ within }) => within),
     withinRounds: all(({ within }) => within),
-    perSecondP10: mean(({ perSecondP10 }) => perSecondP10),
-    perSecondP90: mean(({ perSecondP90 }) => perSecondP90),
+    perSecondP10: average(({ perSecondP10 }) => perSecondP10),
+    perSecondP90: average(({ perSecondP90 }) => perSecondP90),
     p50Ms: middle(({ p50Ms }) => p50Ms),
     p95Ms: middle(({ p95Ms }) => p95Ms),
     p99Ms: middle(({ p99Ms }) => p99Ms),
     totalP95Ms: middle(({ totalP95Ms }) => totalP95Ms),
-    cpuSecondsPerItem: cpu.length === 0 ? null : rounded(sum(cpu) / cpu.length, 5),
+    cpuSecondsPerItem: cpu.length === 0 ? null : rounded(mean(cpu), 5),
     refused: sum(all(({ refused }) => refused)),
     relativeError: Math.max(...all(({ relativeError }) => relativeError)),
   };

@@ -9,6 +9,7 @@ import {
   type LatencyCorrection,
   probeInstances,
 } from '../../web/scaler/latencyEstimate.ts';
+import { mean } from '../figures.ts';
 import type { InstanceLatencies } from './instanceLatencies.ts';
 
 const widths = [0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4];
@@ -61,10 +62,6 @@ export function networkError(network: InstanceLatencies, correction?: LatencyCor
 function probesOf({ latencyMs }: InstanceLatencies) {
   const [oneMs = Number.NaN] = latencyMs;
   return { oneMs, many: probeInstances, manyMs: latencyMs[probeInstances - 1] ?? Number.NaN };
-}
-
-export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function fitWithWidth(networks: readonly InstanceLatencies[], width: number): LatencyCorrection {

@@ -1,12 +1,6 @@
 /** The estimator's error, and all replays of the measured networks, each with an estimator that never saw it. */
-import {
-  fitCorrection,
-  isOther,
-  isOtherNetwork,
-  leaveOneOutError,
-  mean,
-  networkError,
-} from './fitCorrection.ts';
+import { mean } from '../figures.ts';
+import { fitCorrection, isOther, isOtherNetwork, leaveOneOutError, networkError } from './fitCorrection.ts';
 import type { InstanceLatencies } from './instanceLatencies.ts';
 import { type Replayed, replay } from './replay.ts';
 

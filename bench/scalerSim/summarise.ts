@@ -1,6 +1,7 @@
 /** The few numbers that say whether the scaler does what it should. */
+
+import { mean } from '../figures.ts';
 import type { Compared } from './compare.ts';
-import { mean } from './fitCorrection.ts';
 import type { Followed } from './follow.ts';
 import type { Replayed } from './replay.ts';
 import { type EstimatorReport, sloShares } from './replayReport.ts';
