@@ -1,10 +1,11 @@
 /** Depthwise convolutions of a sparse model are fitted too, each output to its own channel. */
 import { expect, test } from 'vitest';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
-import type { Attribute, Graph, Model, Node } from '../../graph/graph.ts';
-import { normal, seededRandom } from '../../graph/random.ts';
-import { elementCount, float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
+import type { Attribute, Graph, Model } from '../../graph/graph.ts';
+import { normal } from '../../graph/random.ts';
+import { elementCount, float32Tensor, float32View } from '../../graph/tensor.ts';
 import { blockPictures } from '../../tests/support/blockNetwork.ts';
+import { GraphWriter } from '../../tests/support/graphWriter.ts';
 import { analyse } from '../analyse.ts';
 import { normaliseModel } from '../normalise/normaliseModel.ts';
 import { outputsOf, relativeError } from '../select/outputs.ts';
@@ -15,29 +16,13 @@ const channels = 8;
 
 /** Twice a 1 x 1 convolution and a depthwise one, each rectified, and a last 1 x 1. */
 async function separable(): Promise<Model> {
-  const random = seededRandom(4);
-  const initializers = new Map<string, Tensor>();
-  const weight = (name: string, dims: readonly number[], deviation: number) =>
-    initializers.set(
-      name,
-      float32Tensor(
-        dims,
-        Array.from({ length: elementCount(dims) }, () => deviation * normal(random)),
-      ),
-    );
-  const nodes: Node[] = [];
-  const add = (opType: string, inputs: string[], attributes: Record<string, Attribute> = {}) => {
-    const output = `v${nodes.length}`;
-    nodes.push({
-      name: output,
-      opType,
-      domain: '',
-      inputs,
-      outputs: [output],
-      attributes: new Map(Object.entries(attributes)),
-    });
-    return output;
+  const writer = new GraphWriter(4);
+  const weight = (name: string, dims: readonly number[], deviation: number) => {
+    const values = Array.from({ length: elementCount(dims) }, () => deviation * normal(writer.random));
+    writer.initializers.set(name, float32Tensor(dims, values));
   };
+  const add = (opType: string, inputs: string[], attributes: Record<string, Attribute> = {}) =>
+    writer.node(opType, inputs, [1, channels, 6, 6], attributes);
   let x = 'pictures';
   for (const [layer, inputs] of [3, channels, channels].entries()) {
     weight(`p${layer}`, [channels, inputs, 1, 1], 1 / Math.sqrt(inputs));
@@ -52,8 +37,8 @@ async function separable(): Promise<Model> {
     name: 'separable',
     inputs: [{ name: 'pictures', dataType: 'float32', shape: ['N', 3, 6, 6] }],
     outputs: [{ name: x, dataType: 'float32', shape: ['N', channels, 6, 6] }],
-    nodes,
-    initializers,
+    nodes: writer.nodes,
+    initializers: writer.initializers,
     values: new Map(),
   };
   const model = { irVersion: 8, opsets: new Map([['', 17]]), producer: '', metadata: new Map(), graph };
