@@ -110,9 +110,9 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
       'resnet56-2-uint8',
       56,
       '--shards 2 --keep 0.2',
-      '--keep 0.2 --wire uint8 --steps 3000 --seed 1',
+      '--keep 0.2 --wire uint8 --steps 2000 --seed 1',
     ),
-    adjustedResnet('resnet56-4', 56, '--shards 4 --keep 0.2', '--keep 0.2 --steps 3000 --seed 1'),
+    adjustedResnet('resnet56-4', 56, '--shards 4 --keep 0.2', '--keep 0.2 --steps 2000 --seed 1'),
     taught(
       'esrgan-slim-2',
       'esrgan-slim-x4',
