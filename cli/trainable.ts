@@ -9,6 +9,7 @@ import { sha256Hex } from '../protocol/sha256.ts';
 import type { Division } from '../runtime/lower/program.ts';
 import { readBytes } from './files.ts';
 import { readModelFile } from './modelFile.ts';
+import { withOpenSides } from './openSides.ts';
 import { openPlanFolder, readWeights } from './planFolder.ts';
 
 export interface Trainable {
@@ -58,4 +59,17 @@ export async function readTrainable(path: string): Promise<Trainable> {
     division: plan.division,
     sha256: sha256Hex(await readBytes(join(path, 'plan.json'))),
   };
+}
+
+/**
+ * A plan is made for one size. Where `dense` is the model it was made from, which the names of their ends tell, the sides
+ * that this leaves open are open again, unless the plan divides them.
+ */
+export function withSidesOf(dense: Model, trainable: Trainable): Trainable {
+  const { model, division } = trainable;
+  const ends = ({ graph }: Model) => [...graph.inputs, ...graph.outputs].map(({ name }) => name).join();
+  const bySides = [...(division?.shardings.values() ?? [])].some(({ axis }) => axis > 1);
+  if (division === undefined || bySides || ends(dense) !== ends(model)) return trainable;
+  const graph = { ...withOpenSides(model.graph, dense.graph), values: new Map() };
+  return { ...trainable, model: { ...model, graph } };
 }

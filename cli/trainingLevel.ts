@@ -5,13 +5,14 @@ import { compileModel } from '../compiler/compile.ts';
 import type { NormalisedGraph } from '../compiler/normalise/normaliseModel.ts';
 import { finishTraining } from '../compiler/train/finishTraining.ts';
 import type { TrainingData } from '../compiler/train/trainingData.ts';
-import type { Graph, Model } from '../graph/graph.ts';
+import type { Graph } from '../graph/graph.ts';
 import { saveModel } from '../graph/save.ts';
 import type { Backend } from '../runtime/backend.ts';
 import type { Division } from '../runtime/lower/program.ts';
 import { calibrationOf } from './divideForTraining.ts';
 import { writeDivision } from './divisionFile.ts';
 import { writeBytes } from './files.ts';
+import { withOpenSides } from './openSides.ts';
 
 export interface Level {
   /** The model that training began with, as it was read and normalised. */
@@ -42,10 +43,9 @@ const scaleSamples = 500;
 /** Writes model.onnx, division.json and plan/. Throws what compiling throws. */
 export async function writeLevel(folder: string, level: Level): Promise<Traffic> {
   const { original, declared, trained, division, run, backend, samples } = level;
-  const finished = withOpenSides(
-    await finishTraining(original.model, trained, { backend, shapes: {} }),
-    declared,
-  );
+  const closed = await finishTraining(original.model, trained, { backend, shapes: {} });
+  // What was trained on small pictures enlarges others too.
+  const finished = { ...closed, graph: withOpenSides(closed.graph, declared) };
   const model = saveModel(finished).bytes;
   await writeBytes(join(folder, 'model.onnx'), model);
   await writeDivision(join(folder, 'division.json'), division);
@@ -63,23 +63,4 @@ export async function writeLevel(folder: string, level: Level): Promise<Traffic>
   });
   for (const [name, content] of files) await writeBytes(join(folder, 'plan', name), content);
   return { rounds: plan.report.rounds, exchangedBytes: plan.report.exchangedBytes };
-}
-
-/** Lengths that the model leaves open stay so: what was trained on small pictures enlarges others too. */
-function withOpenSides(model: Model, declared: Graph): Model {
-  const opened = (list: Graph['inputs'], from: Graph['inputs']): Graph['inputs'] =>
-    list.map((end, i) => ({
-      ...end,
-      shape: (end.shape ?? []).map((length, axis) => {
-        const side = from[i]?.shape?.[axis];
-        return axis > 0 && typeof side === 'string' ? side : length;
-      }),
-    }));
-  const { inputs, outputs } = model.graph;
-  const graph = {
-    ...model.graph,
-    inputs: opened(inputs, declared.inputs),
-    outputs: opened(outputs, declared.outputs),
-  };
-  return { ...model, graph };
 }

@@ -11,7 +11,7 @@ import { writeTrainingChart } from '../charts/writeTrainingChart.ts';
 import { type Command, parseArguments, required } from '../command.ts';
 import { readModelFile } from '../modelFile.ts';
 import { createProgress } from '../progress.ts';
-import { readTrainable, type Trainable } from '../trainable.ts';
+import { readTrainable, type Trainable, withSidesOf } from '../trainable.ts';
 import { openTrainingFolder, type TrainingSettings } from '../trainingFolder.ts';
 import { runTrainingFolder, stoppedLevel, type TrainingReport, type TrainingRun } from '../trainingRun.ts';
 import { openTrainingSource, withoutLabels } from '../trainingSource.ts';
@@ -28,9 +28,10 @@ export const train: Command = {
     const out = required(values.out, '--out');
     const choices = parseTrain(values);
     const [path = ''] = positionals;
-    const trainable = await readTrainable(path);
+    const read = await readTrainable(path);
     const teacher = values.teacher === undefined ? undefined : await readModelFile(values.teacher);
-    const size = sizeOf(trainable.model, choices);
+    const size = sizeOf(read.model, choices);
+    const trainable = teacher === undefined ? read : withSidesOf(teacher, read);
     const opened = await openTrainingSource(data, {
       height: size[0],
       width: size[1],
