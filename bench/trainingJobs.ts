@@ -43,32 +43,31 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
     commands: [train(name, `resnet${depth}-cifar10`, 'cifar10', `--rate 0.015 ${options}`)],
   });
   /** A plan trained on at the one kept ratio that it has, with the dense model as teacher. */
-  const onwards = (name: string, plan: string, model: string, options: string): TrainingJob => ({
-    name,
-    commands: [
-      [
-        ...['train', plan, '--out', join(folder, name), '--data', 'cifar10', ...options.split(' ')],
-        ...['--teacher', places.model(model), '--levels', '', ...common],
-      ],
-    ],
-  });
-  const further = (run: string, options: string): TrainingJob =>
-    onwards(
-      `${run}-further`,
-      join(folder, run, 'kept-0.2', 'plan'),
-      'resnet20-cifar10',
-      `--keep 0.2 --rate 0.015 --seed 1 ${options}`,
-    );
-  /** From where selecting by one budget and adjusting come to, which is far beyond a uniform beginning. */
-  const adjustedResnet = (name: string, depth: number, compile: string, options: string): TrainingJob => {
-    const model = `resnet${depth}-cifar10`;
-    const path = join(folder, name, 'adjusted');
-    const made = ['compile', places.model(model), '--out', path, '--calibrate', 'cifar10'];
+  const onwards = (name: string, plan: string, model: string, options: string): readonly string[] => [
+    ...['train', plan, '--out', join(folder, name), ...options.split(' ')],
+    ...['--teacher', places.model(model), '--levels', '', ...common],
+  ];
+  const further = (run: string, options: string): TrainingJob => {
+    const plan = join(folder, run, 'kept-0.2', 'plan');
+    const how = `--data cifar10 --keep 0.2 --rate 0.015 --seed 1 ${options}`;
     return {
-      ...onwards(name, path, model, `--scope global --rate 0.015 ${options}`),
-      plan: { path, command: [...made, ...compile.split(' ')] },
+      name: `${run}-further`,
+      commands: [onwards(`${run}-further`, plan, 'resnet20-cifar10', how)],
     };
   };
+  /** From where selecting by one budget and adjusting come to, which is far beyond a uniform beginning. */
+  const adjusted = (name: string, model: string, compile: string, options: string): TrainingJob => {
+    const path = join(folder, name, 'adjusted');
+    const command = ['compile', places.model(model), '--out', path, ...compile.split(' ')];
+    return { name, plan: { path, command }, commands: [onwards(name, path, model, options)] };
+  };
+  const adjustedResnet = (name: string, depth: number, compile: string, options: string): TrainingJob =>
+    adjusted(
+      name,
+      `resnet${depth}-cifar10`,
+      `--calibrate cifar10 ${compile}`,
+      `--data cifar10 --scope global --rate 0.015 ${options}`,
+    );
   /** The dense network first, then one job for each number of shards. */
   const example = (network: NetworkName): TrainingJob[] => {
     const out = join(folder, `cifar10-${network}`);
@@ -87,19 +86,32 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
       { name: `cifar10-${network}/4-shards`, commands: rest.slice(3) },
     ];
   };
-  const taught = (
-    name: string,
-    model: string,
-    pictures: string,
-    options: string,
-    task: (typeof evalTaskNames)[number],
-    data: string,
-  ): TrainingJob => ({
-    name,
-    commands: [train(name, model, places.data(pictures), options)],
-    measure: { task, data: places.data(data), model: places.model(model) },
-  });
-  const few = '--shards 2 --levels 0 --seed 1';
+  interface Taught {
+    readonly model: string;
+    /** Folder of pictures, of ../shared/data, that are fitted to and learned from. */
+    readonly pictures: string;
+    readonly normalise: string;
+    readonly keep: number;
+    readonly compile?: string;
+    readonly options: string;
+    readonly task: (typeof evalTaskNames)[number];
+    /** Folder that gives the figure. */
+    readonly data: string;
+  }
+  /** Without labels; AdamW. */
+  const taught = (name: string, job: Taught): TrainingJob => {
+    const { model, normalise, keep, compile = '', options, task } = job;
+    const [pictures, data] = [places.data(job.pictures), places.data(job.data)];
+    return {
+      ...adjusted(
+        name,
+        model,
+        `--shards 2 --keep ${keep} --calibrate ${pictures} --normalise ${normalise}${compile}`,
+        `--data ${pictures} --normalise ${normalise} --keep ${keep} --scope global --optimiser adamw --seed 1 ${options}`,
+      ),
+      measure: { task, data, model: places.model(model) },
+    };
+  };
   return [
     resnet('resnet20-2-seed1', 20, '--shards 2 --steps 5000 --seed 1'),
     further('resnet20-2-seed1', '--steps 4000'),
@@ -113,30 +125,34 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
       '--keep 0.2 --wire uint8 --steps 2000 --seed 1',
     ),
     adjustedResnet('resnet56-4', 56, '--shards 4 --keep 0.2', '--keep 0.2 --steps 2000 --seed 1'),
-    taught(
-      'esrgan-slim-2',
-      'esrgan-slim-x4',
-      'camvid/unlabelled',
-      `--task restore --size 32x32 --normalise unit --batch 16 --keep 0.1 --steps 1500 --optimiser adamw --rate 0.0003 --weight-decay 0 ${few}`,
-      'super-resolution',
-      'set5',
-    ),
-    taught(
-      'espnet-2',
-      'espnet-camvid',
-      'camvid/unlabelled',
-      `--task segment --normalise espnet --batch 4 --temperature 1 --keep 0.2 --steps 1500 --optimiser adamw --rate 0.0003 ${few}`,
-      'segmentation',
-      'camvid',
-    ),
-    taught(
-      'yolox-nano-2',
-      'yolox-nano-coco',
-      'imagenet-samples',
-      `--task detect --normalise yolox --batch 8 --keep 0.2 --steps 2000 --optimiser adamw --rate 0.0003 ${few}`,
-      'detection',
-      'voc100',
-    ),
+    taught('esrgan-slim-2', {
+      model: 'esrgan-slim-x4',
+      pictures: 'camvid/unlabelled',
+      normalise: 'unit',
+      keep: 0.1,
+      compile: ' --shape input=1x3x180x240',
+      options: '--task restore --size 32x32 --batch 16 --steps 500 --rate 0.0001 --weight-decay 0',
+      task: 'super-resolution',
+      data: 'set5',
+    }),
+    taught('espnet-2', {
+      model: 'espnet-camvid',
+      pictures: 'camvid/unlabelled',
+      normalise: 'espnet',
+      keep: 0.2,
+      options: '--task segment --batch 4 --temperature 1 --steps 1500 --rate 0.0003',
+      task: 'segmentation',
+      data: 'camvid',
+    }),
+    taught('yolox-nano-2', {
+      model: 'yolox-nano-coco',
+      pictures: 'imagenet-samples',
+      normalise: 'yolox',
+      keep: 0.2,
+      options: '--task detect --batch 8 --steps 2000 --rate 0.0003',
+      task: 'detection',
+      data: 'voc100',
+    }),
     ...example('transformer'),
   ];
 }
