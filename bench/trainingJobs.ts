@@ -66,7 +66,7 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
       name,
       `resnet${depth}-cifar10`,
       `--calibrate cifar10 ${compile}`,
-      `--data cifar10 --scope global --rate 0.015 ${options}`,
+      `--data cifar10 --scope global ${options}`,
     );
   /** The dense network first, then one job for each number of shards. */
   const example = (network: NetworkName): TrainingJob[] => {
@@ -116,15 +116,25 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
     resnet('resnet20-2-seed1', 20, '--shards 2 --steps 5000 --seed 1'),
     further('resnet20-2-seed1', '--steps 4000'),
     ...example('residual'),
-    adjustedResnet('resnet20-2-seed2', 20, '--shards 2 --keep 0.2', '--keep 0.2 --steps 3000 --seed 2'),
+    adjustedResnet(
+      'resnet20-2-seed2',
+      20,
+      '--shards 2 --keep 0.2',
+      '--keep 0.2 --rate 0.015 --steps 3000 --seed 2',
+    ),
     // Training rounds what it exchanges itself, and makes the plan that does.
     adjustedResnet(
       'resnet56-2-uint8',
       56,
       '--shards 2 --keep 0.2',
-      '--keep 0.2 --wire uint8 --steps 2000 --seed 1',
+      '--keep 0.2 --wire uint8 --rate 0.004 --steps 1500 --seed 1',
     ),
-    adjustedResnet('resnet56-4', 56, '--shards 4 --keep 0.2', '--keep 0.2 --steps 2000 --seed 1'),
+    adjustedResnet(
+      'resnet56-4',
+      56,
+      '--shards 4 --keep 0.2',
+      '--keep 0.2 --rate 0.004 --steps 1500 --seed 1',
+    ),
     taught('esrgan-slim-2', {
       model: 'esrgan-slim-x4',
       pictures: 'camvid/unlabelled',
