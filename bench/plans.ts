@@ -21,7 +21,7 @@ import { simulate } from '../runtime/predict/simulate.ts';
 import type { BenchModel } from './models.ts';
 import type { PageModel } from './page/benchPage.ts';
 import { keptPlan } from './planCache.ts';
-import { type BenchDivision, sparseKeep } from './scenarios.ts';
+import type { BenchDivision, Divided } from './scenarios.ts';
 
 type PixelInput = BenchModel['pixels']['input'];
 
@@ -39,6 +39,12 @@ export interface BenchPlan {
   readonly traffic: Traffic;
   /** What the cost model says of a run of one device with all shards, or of one shard a device over a link. */
   predictedMs(over: 'one device' | LinkCost): number;
+}
+
+interface Plannable {
+  readonly division: Exclude<BenchDivision, 'requests'>;
+  readonly numShards: number;
+  readonly kept: number | undefined;
 }
 
 export class BenchPlans {
@@ -98,23 +104,22 @@ export class BenchPlans {
   /** `megabits` is what `auto` plans for; null is two tabs of one machine. */
   plan(
     model: BenchModel,
-    division: BenchDivision,
-    numShards: number,
+    { division, numShards, kept }: Divided,
     megabits: number | null = null,
   ): Promise<BenchPlan> {
     // A device with all shards runs the model itself, whatever divides it.
-    if (division === 'requests') return this.plan(model, 'rows', numShards);
+    if (division === 'requests') return this.plan(model, { division: 'rows', numShards });
     const link = division === 'auto' ? linkOf(megabits) : localLink;
-    const path = `${model.id}/${division}-${numShards}${link === localLink ? '' : `-${megabits}mbit`}`;
-    const known = this.#plans.get(path) ?? this.#compile(model, division, numShards, path, link);
+    const name = `${division}${kept === undefined ? '' : `-${kept}`}-${numShards}`;
+    const path = `${model.id}/${name}${link === localLink ? '' : `-${megabits}mbit`}`;
+    const known = this.#plans.get(path) ?? this.#compile(model, { division, numShards, kept }, path, link);
     this.#plans.set(path, known);
     return known;
   }
 
   async #compile(
     model: BenchModel,
-    division: Exclude<BenchDivision, 'requests'>,
-    numShards: number,
+    { division, numShards, kept = 1 }: Plannable,
     path: string,
     link: LinkCost,
   ): Promise<BenchPlan> {
@@ -124,8 +129,8 @@ export class BenchPlans {
       (await compileModel(await model.bytes(), { ...settings, ...options, pixels: model.pixels })).files;
     const files =
       division === 'sparse'
-        ? await keptPlan(`${model.id}-sparse-${sparseKeep}-${numShards}`, async () =>
-            compile(await sparseOptions(model)),
+        ? await keptPlan(`${model.id}-sparse-${kept}-${numShards}`, async () =>
+            compile(await sparseOptions(model, kept)),
           )
         : await compile({ axis: division, backend: this.#backend });
     for (const [file, bytes] of files) await this.#write(`${path}/${file}`, bytes);
@@ -147,6 +152,7 @@ export class BenchPlans {
 /** What `sparse` is made of; made on the native runtime where it is installed. */
 async function sparseOptions(
   model: BenchModel,
+  keep: number,
 ): Promise<Pick<CompileOptions, 'axis' | 'backend' | 'sparse' | 'wire'>> {
   const { folder, prepare } = model.calibration;
   const shapes = { [model.input.name]: model.input.dims };
@@ -158,7 +164,7 @@ async function sparseOptions(
   return {
     axis: 'channels',
     backend: await chooseBackend('auto', { threads: 1 }),
-    sparse: { calibration, budget: { keep: sparseKeep } },
+    sparse: { calibration, budget: { keep } },
     wire: { type: 'uint8', calibration },
   };
 }

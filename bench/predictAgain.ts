@@ -41,10 +41,7 @@ for (const measured of file.models) {
   const results: ScenarioResult[] = [];
   for (const result of measured.results) {
     const { scenario, medianMs } = result;
-    const plan =
-      scenario.kind === 'plain'
-        ? null
-        : await plans.plan(model, scenario.division, scenario.numShards, megabitsOf(scenario));
+    const plan = scenario.kind === 'plain' ? null : await plans.plan(model, scenario, megabitsOf(scenario));
     // What is planned otherwise now was not measured.
     const same = plan === null || result.traffic === null || isDeepStrictEqual(plan.traffic, result.traffic);
     const predicted = same ? predictionOf(scenario, plan, medianMs, costs) : null;

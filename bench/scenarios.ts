@@ -2,8 +2,8 @@
 import type { DivisionAxis } from '../compiler/compile.ts';
 
 /**
- * `sparse` is by channels with a tenth of the features' bytes exchanged, each number as one byte. `requests` divides nothing: the whole model on
- * each device, and runs spread over them.
+ * `sparse` is by channels with a part of the features' bytes exchanged, each number as one byte. `requests` divides
+ * nothing: the whole model on each device, and runs spread over them.
  */
 export type BenchDivision = DivisionAxis | 'sparse' | 'requests';
 
@@ -17,8 +17,16 @@ export const benchDivisions: readonly BenchDivision[] = [
 ];
 const wholeInOneTab: readonly BenchDivision[] = ['channels', 'rows'];
 
-/** Share of the bytes of a dense exchange that `sparse` keeps, before its numbers become bytes. */
-export const sparseKeep = 0.1;
+/** Shares of the bytes of a dense exchange that `sparse` keeps, before its numbers become bytes. */
+const sparseKeeps = [0.2, 0.1];
+
+/** Who computes what, on a plan's side. */
+export interface Divided {
+  readonly division: BenchDivision;
+  readonly numShards: number;
+  /** Of `sparse`: share of a dense exchange's bytes that is kept, so that a row tells what quality it goes with. */
+  readonly kept?: number;
+}
 
 /** Megabits per second both ways; null is whatever two tabs of one browser have. */
 export const benchLinks: Readonly<Record<string, number | null>> = {
@@ -32,18 +40,11 @@ export type Scenario =
   /** The original model in one session of onnxruntime-web's public API. */
   | { readonly kind: 'plain' }
   /** Every shard of a plan in one tab, through the library. */
-  | { readonly kind: 'one-tab'; readonly division: BenchDivision; readonly numShards: number }
+  | (Divided & { readonly kind: 'one-tab' })
   /** The stages of both devices in one Worker, against the same nodes as one session a device. */
-  | { readonly kind: 'stages'; readonly division: BenchDivision; readonly numShards: 2 }
+  | (Divided & { readonly kind: 'stages'; readonly numShards: 2 })
   /** One of two shards in each of two tabs, through the library. */
-  | {
-      readonly kind: 'two-tabs';
-      readonly division: BenchDivision;
-      readonly numShards: 2;
-      readonly link: string;
-      /** Of `sparse`: share of a dense exchange's bytes that is kept, so that a row tells what quality it goes with. */
-      readonly kept?: number;
-    };
+  | (Divided & { readonly kind: 'two-tabs'; readonly numShards: 2; readonly link: string });
 
 export const benchKinds: readonly Scenario['kind'][] = ['plain', 'one-tab', 'stages', 'two-tabs'];
 
@@ -63,24 +64,22 @@ export function scenariosOf(divisions: readonly BenchDivision[], links: readonly
             ...shardsInOneTab.map((numShards) => ({ kind: 'one-tab', division, numShards }) as const),
             { kind: 'stages', division, numShards: 2 } as const,
           ]),
-      ...links.map((link): Scenario => {
-        const scenario = { kind: 'two-tabs', division, numShards: 2, link } as const;
-        return division === 'sparse' ? { ...scenario, kept: sparseKeep } : scenario;
-      }),
+      ...(division === 'sparse' ? sparseKeeps.map((kept) => ({ kept })) : [{}]).flatMap((how) =>
+        links.map((link): Scenario => ({ kind: 'two-tabs', division, numShards: 2, link, ...how })),
+      ),
     ]),
   ];
 }
 
 const names: { readonly [Division in BenchDivision]?: string } = {
-  sparse: `channels, ${sparseKeep} kept, uint8`,
   layers: 'layers (pipeline)',
   requests: 'requests (whole model on each)',
 };
 
 export function titleOf(scenario: Scenario): string {
   if (scenario.kind === 'plain') return 'plain session, one tab';
-  const { division, numShards } = scenario;
-  const how = names[division] ?? division;
+  const { division, numShards, kept } = scenario;
+  const how = kept === undefined ? (names[division] ?? division) : `channels, ${kept} kept, uint8`;
   if (scenario.kind === 'one-tab') return `all ${numShards} shards by ${how}, one tab`;
   if (scenario.kind === 'stages') return `stages of 2 devices by ${how}, one Worker`;
   return `two tabs by ${how}, ${scenario.link}`;

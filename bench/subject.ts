@@ -85,9 +85,7 @@ export async function openSubjects(
   const subjects: Subject[] = [];
   for (const scenario of scenarios) {
     const plan =
-      scenario.kind === 'plain'
-        ? null
-        : await site.plans.plan(model, scenario.division, scenario.numShards, megabitsOf(scenario));
+      scenario.kind === 'plain' ? null : await site.plans.plan(model, scenario, megabitsOf(scenario));
     const seconds = plan === null ? 0 : secondsOnLink(scenario, plan);
     if (seconds > longestRunSeconds) {
       tell(`skipping ${model.id}: ${titleOf(scenario)}; a run would take ${seconds.toFixed(0)} s`);
@@ -103,7 +101,7 @@ export async function openSubjects(
       const key =
         scenario.division === 'auto'
           ? `${model.id}-auto-${scenario.link}`
-          : `${model.id}-${scenario.division}-${ends}`;
+          : `${model.id}-${scenario.division}-${scenario.kept ?? ''}-${ends}`;
       const room =
         rooms.get(key) ??
         openRoom(plan as BenchPlan, key, megabits !== null, instanceDevices[scenario.division] ?? null);
