@@ -21,6 +21,7 @@ import { channelClasses } from './divide/channelSpaces.ts';
 import { classGroups, contiguousOwners, divisionByOwners } from './divide/divideChannels.ts';
 import { channelAxes } from './divide/followAxes.ts';
 import { openProducts } from './linearAlgebra/products.ts';
+import type { Projections } from './project/project.ts';
 import { type Column, contractionColumns } from './select/columns.ts';
 import { featureSources, type Source } from './select/features.ts';
 import { judgedSamples, sensitivitySamples } from './select/sampleCounts.ts';
@@ -47,6 +48,8 @@ export interface Analysis {
   /** Of all that are fitted, in the graph's order. */
   readonly targets: ReadonlyMap<Contraction, Target>;
   readonly dense: DenseTargets;
+  /** Where combinations of features travel in place of some. */
+  readonly projections?: Projections;
   /** Weighted energy that crosses before and after assigning, of all there is. */
   readonly crossing: { readonly before: number; readonly after: number; readonly total: number };
 }

@@ -4,6 +4,7 @@
  * and judged on inputs that nothing is fitted to; the best is fitted well, to all of them.
  */
 import type { Analysis } from './analyse.ts';
+import { project } from './project/project.ts';
 import type { Budget } from './select/budget.ts';
 import { divergence, type Outputs, outputsOf } from './select/outputs.ts';
 import { regimeOf } from './select/regime.ts';
@@ -13,10 +14,18 @@ import { choose, type Sparsified, thin } from './thin.ts';
 import { trialAnalysis } from './trialAnalysis.ts';
 import { partlyUniform, uniformWithin } from './uniformWithin.ts';
 
-export type SelectionName = 'dense scores' | 'sparse scores' | 'uniform' | 'mixed';
+export type SelectionName =
+  | 'dense scores'
+  | 'sparse scores'
+  | 'uniform'
+  | 'mixed'
+  | 'combinations'
+  | 'mixed combinations';
 
 export interface Judged {
   readonly name: SelectionName;
+  /** What it was chosen of: the given one, or one with combinations of features in its graph. */
+  readonly analysis: Analysis;
   readonly chosen: readonly Candidate[];
   /** The model that was judged; in chooseBest's answer the one that is fitted well. */
   readonly fitted: Sparsified;
@@ -33,9 +42,11 @@ export async function judgedSelections(
   const { wire } = settings;
   const first = choose(analysis, budget, wire);
   const name = 'dense scores';
-  if (first.length === 0 || first.length === analysis.candidates.length)
-    return [{ name, chosen: first, fitted: await thin(analysis, first, settings), divergence: Number.NaN }];
-  const trial = await openTrial(trialAnalysis(analysis), settings);
+  if (first.length === 0 || first.length === analysis.candidates.length) {
+    const fitted = await thin(analysis, first, settings);
+    return [{ name, analysis, chosen: first, fitted, divergence: Number.NaN }];
+  }
+  const trial = await openTrial(analysis, settings);
   const dense = await trial.judge(name, first);
   const uniform = await trial.judge('uniform', uniformWithin(analysis, budget, wire));
   const rescored = await trial.rescored(better(uniform, dense).chosen);
@@ -43,6 +54,16 @@ export async function judgedSelections(
   const scored = better(sparse, dense) === sparse ? rescored : analysis;
   const mixed = await trial.judge('mixed', partlyUniform(scored, budget, wire));
   const all: [Judged, ...Judged[]] = [dense, uniform, sparse, mixed];
+  const projecting = await project(analysis, settings);
+  if (projecting !== undefined) {
+    const combined = async (called: SelectionName, chosen: readonly Candidate[]) => {
+      const made = projecting.only(chosen);
+      return trial.judge(called, made.chosen, made.analysis);
+    };
+    const whole = projecting.analysis;
+    all.push(await combined('combinations', choose(whole, budget, wire)));
+    all.push(await combined('mixed combinations', partlyUniform(whole, budget, wire)));
+  }
   return all.sort((a, b) => a.divergence - b.divergence);
 }
 
@@ -61,7 +82,7 @@ export async function rescoredAt(
 ): Promise<Analysis> {
   const first = choose(analysis, budget, settings.wire);
   if (first.length === 0 || first.length === analysis.candidates.length) return analysis;
-  const trial = await openTrial(trialAnalysis(analysis), settings);
+  const trial = await openTrial(analysis, settings);
   const dense = await trial.judge('dense scores', first);
   const rescored = await trial.rescored(first);
   const sparse = await trial.judge('sparse scores', choose(rescored, budget, settings.wire));
@@ -71,10 +92,9 @@ export async function rescoredAt(
 interface Trial {
   /** Scores in the sparse model that a selection makes. */
   readonly rescored: (chosen: readonly Candidate[]) => Promise<Analysis>;
-  readonly judge: (name: SelectionName, chosen: readonly Candidate[]) => Promise<Judged>;
+  readonly judge: (name: SelectionName, chosen: readonly Candidate[], of?: Analysis) => Promise<Judged>;
 }
 
-/** `analysis`: with the samples that trials are fitted to. */
 async function openTrial(analysis: Analysis, settings: SparsifySettings): Promise<Trial> {
   const { backend, ridge, keptBytes } = { ...sparsifyDefaults, ...settings };
   const { model, judged: batches } = analysis;
@@ -83,14 +103,15 @@ async function openTrial(analysis: Analysis, settings: SparsifySettings): Promis
   const rough = { ...settings, sweeps: 0, scoreSweeps: 0, onProgress: () => {} };
   return {
     async rescored(chosen) {
-      const regime = regimeOf({ analysis, backend, ridge, keptBytes });
-      const { model: sparse } = await thin(analysis, chosen, rough, regime.onFit);
+      const few = trialAnalysis(analysis);
+      const regime = regimeOf({ analysis: few, backend, ridge, keptBytes });
+      const { model: sparse } = await thin(few, chosen, rough, regime.onFit);
       return { ...analysis, candidates: await regime.scores(sparse) };
     },
-    async judge(name, chosen) {
-      const fitted = await thin(analysis, chosen, rough);
+    async judge(name, chosen, of = analysis) {
+      const fitted = await thin(trialAnalysis(of), chosen, rough);
       const got = await outputsOf(fitted.model, batches, backend);
-      return { name, chosen, fitted, divergence: divergence(expected, got) };
+      return { name, analysis: of, chosen, fitted, divergence: divergence(expected, got) };
     },
   };
 }
@@ -103,5 +124,5 @@ export async function chooseBest(
 ): Promise<Judged> {
   const [best] = await judgedSelections(analysis, budget, settings);
   if (Number.isNaN(best.divergence)) return best;
-  return { ...best, fitted: await thin(analysis, best.chosen, settings) };
+  return { ...best, fitted: await thin(best.analysis, best.chosen, settings) };
 }

@@ -3,42 +3,17 @@ import { createHeapBackend } from '../backends/ortHeap.ts';
 import type { Model } from '../graph/graph.ts';
 import { covers, range, size, toIndices } from '../graph/ranges.ts';
 import { elementCount, float32View, type Tensor } from '../graph/tensor.ts';
-import { oneShardEach } from '../runtime/lower/placements.ts';
 import type { Division } from '../runtime/lower/program.ts';
-import { wholeWeights } from '../runtime/weights/blob.ts';
+import { inRoom, logitsOf, missed } from '../tests/support/blockAnswers.ts';
 import { blockNetwork, blockPictures } from '../tests/support/blockNetwork.ts';
 import { analyse } from './analyse.ts';
-import type { Calibration } from './calibrate/calibration.ts';
 import { findContractions, readWeights } from './calibrate/contractions.ts';
-import { openPrefix } from './calibrate/prefix.ts';
-import { openLocalRoom } from './measure/localRoom.ts';
 import { sparsify } from './sparsify.ts';
 import type { SparsifySettings } from './sparsifySettings.ts';
 import { choose, thin } from './thin.ts';
 
 const backend = await createHeapBackend();
 const settings: SparsifySettings = { numShards: 2, backend, calibration: blockPictures(256, 64), rows: 4000 };
-
-async function logitsOf(model: Model, pictures: Calibration): Promise<readonly Float32Array[]> {
-  const prefix = await openPrefix(model, ['logits'], backend);
-  const result: Float32Array[] = [];
-  for await (const batch of pictures.batches())
-    result.push((await prefix.run(batch)).get('logits')?.data ?? new Float32Array(0));
-  await prefix.release();
-  return result;
-}
-
-function missed(expected: readonly Float32Array[], got: readonly Float32Array[]): number {
-  let error = 0;
-  let squares = 0;
-  for (const [i, batch] of expected.entries()) {
-    for (const [k, value] of batch.entries()) {
-      error += (value - (got[i]?.[k] ?? 0)) ** 2;
-      squares += value ** 2;
-    }
-  }
-  return error / squares;
-}
 
 /** The dense weights with zeros where a shard may not read. */
 function onlyRemoved(model: Model, division: Division): Model {
@@ -64,21 +39,6 @@ function onlyRemoved(model: Model, division: Division): Model {
   return { ...model, graph: { ...model.graph, initializers } };
 }
 
-async function inRoom(model: Model, division: Division, pictures: Calibration): Promise<Float32Array[]> {
-  const room = await openLocalRoom({
-    planOf: () => ({ model, division, openBatch: true, weights: wholeWeights(model) }),
-    placement: oneShardEach(division.numShards),
-    backend,
-  });
-  const result: Float32Array[] = [];
-  for await (const batch of pictures.batches()) {
-    const { logits } = (await room.run({ ...batch })).outputs;
-    if (logits !== undefined) result.push(float32View(logits));
-  }
-  await room.close();
-  return result;
-}
-
 /** Bytes of a map of a block network. */
 const largestFeature = 4 * 6 * 6;
 const unseen = blockPictures(64, 32, 9);
@@ -87,13 +47,15 @@ test('assigning changes no output: a dense room of the new owners equals the mod
   const model = await blockNetwork(backend, 8, 2);
   const { division, crossing } = await analyse(model, settings);
   expect(crossing.after).toBeLessThanOrEqual(crossing.before);
-  expect(missed(await logitsOf(model, unseen), await inRoom(model, division, unseen))).toBeLessThan(1e-10);
+  expect(
+    missed(await logitsOf(backend, model, unseen), await inRoom(backend, model, division, unseen)),
+  ).toBeLessThan(1e-10);
 });
 
 test('a sparse room equals the sparse model; adjusting beats removing; more budget is nearer', async () => {
   const model = await blockNetwork(backend, 12, 2);
   const analysis = await analyse(model, settings);
-  const expected = await logitsOf(model, unseen);
+  const expected = await logitsOf(backend, model, unseen);
   let before = Number.POSITIVE_INFINITY;
   for (const keep of [0, 0.3, 0.7]) {
     // Least squares to the logits themselves, so that their error must fall.
@@ -101,11 +63,11 @@ test('a sparse room equals the sparse model; adjusting beats removing; more budg
     const { sentBytes, denseBytes } = sparse.report;
     expect(sentBytes).toBeLessThanOrEqual(keep * denseBytes);
     expect(sentBytes).toBeGreaterThan(keep * denseBytes - largestFeature);
-    const got = await logitsOf(sparse.model, unseen);
-    expect(missed(got, await inRoom(sparse.model, sparse.division, unseen))).toBeLessThan(1e-10);
+    const got = await logitsOf(backend, sparse.model, unseen);
+    expect(missed(got, await inRoom(backend, sparse.model, sparse.division, unseen))).toBeLessThan(1e-10);
     const error = missed(expected, got);
     expect(error).toBeLessThan(
-      0.8 * missed(expected, await logitsOf(onlyRemoved(model, sparse.division), unseen)),
+      0.8 * missed(expected, await logitsOf(backend, onlyRemoved(model, sparse.division), unseen)),
     );
     expect(error).toBeLessThan(before);
     before = error;

@@ -77,7 +77,15 @@ export function within(
 
 /** The division that sends only `chosen`. */
 export function thinnedDivision(analysis: Analysis, chosen: readonly Candidate[]): Division {
-  return { ...analysis.division, supports: supportsOf(analysis, readsOf(analysis, chosen)) };
+  return divisionOf(analysis, readsOf(analysis, chosen));
+}
+
+function divisionOf(analysis: Analysis, reads: Reads): Division {
+  const { division, projections } = analysis;
+  return {
+    ...division,
+    supports: new Map([...supportsOf(analysis, reads), ...(projections?.supports ?? [])]),
+  };
 }
 
 /** Sends only `chosen`, some of the analysis' candidates, and adjusts the weights to it; `onFit` is told every contraction's fit, also of
@@ -116,7 +124,7 @@ export async function thin(
   const bytes = (list: readonly Candidate[]) => list.reduce((sum, candidate) => sum + bytesOf(candidate), 0);
   return {
     model: adjusted.model,
-    division: { ...division, supports: supportsOf(analysis, reads) },
+    division: divisionOf(analysis, reads),
     report: {
       sentFeatures: chosen.length,
       denseFeatures: candidates.length,
@@ -131,15 +139,18 @@ export async function thin(
 }
 
 /**
- * Own channels, those that are everywhere, and the chosen ones; all where the output has no owners. A shard that would
- * read nothing reads one channel: no operator works on none.
+ * Own channels (but no combinations of them), those that are everywhere, and the chosen ones; all where the output has no
+ * owners. A shard that would read nothing reads one channel: no operator works on none.
  */
-function readsOf({ contractions, sources, division }: Analysis, chosen: readonly Candidate[]): Reads {
+function readsOf(
+  { contractions, sources, division, projections }: Analysis,
+  chosen: readonly Candidate[],
+): Reads {
   const sent = new Set(chosen.map(({ feature, reader }) => candidateKey(feature, reader)));
   const reads = (contraction: Contraction, source: Source, shard: number) =>
     !division.shardings.has(contraction.output) ||
     source === 'everywhere' ||
-    source.owner === shard ||
+    (source.owner === shard && projections?.values.has(source.value) !== true) ||
     sent.has(candidateKey(source, shard));
   return new Map(
     contractions.map((contraction) => [
@@ -157,13 +168,13 @@ function readsOf({ contractions, sources, division }: Analysis, chosen: readonly
 /** Throws BUDGET_INVALID. */
 function pruned(analysis: Analysis, reads: Reads, sparsity: number | undefined): Reads {
   if (sparsity === undefined) return reads;
-  const { model, division, columns, sources } = analysis;
+  const { model, columns, sources } = analysis;
   return pruneReads(reads, sparsity, {
     graph: model.graph,
     columns,
     sources,
     macsOf: (kept) => {
-      const thinned = { ...division, supports: supportsOf(analysis, kept) };
+      const thinned = divisionOf(analysis, kept);
       return lowerEach(model.graph, thinned, 'float32').programs.reduce((sum, { macs }) => sum + macs, 0);
     },
   });

@@ -34,7 +34,7 @@ export interface ExchangedValue {
   readonly featureSize: number;
   /** Directly, or through operators that only move data (a concatenation reuses what was sent). */
   readonly readers: readonly Reader[];
-  /** For each reading shard, 1 for each feature that it reads; its own always. */
+  /** For each reading shard, 1 for each feature that it reads; its own always, but for combinations made for others. */
   readonly reads: readonly Uint8Array[];
 }
 
@@ -183,8 +183,8 @@ export function readSupports(
     // A contraction without a support reads everything.
     if (readers.some(({ node }) => !supports.has(node))) continue;
     for (const [shard, list] of reads.entries()) {
-      for (const [feature, owner] of owners.entries()) {
-        if (owner !== shard && !readBySome.has(key(value, shard, feature))) list[feature] = 0;
+      for (const feature of owners.keys()) {
+        if (!readBySome.has(key(value, shard, feature))) list[feature] = 0;
       }
     }
   }
