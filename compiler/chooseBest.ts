@@ -54,7 +54,8 @@ export async function judgedSelections(
   const scored = better(sparse, dense) === sparse ? rescored : analysis;
   const mixed = await trial.judge('mixed', partlyUniform(scored, budget, wire));
   const all: [Judged, ...Judged[]] = [dense, uniform, sparse, mixed];
-  const projecting = await project(analysis, settings);
+  // What prunes weights knows the columns of features only.
+  const projecting = settings.sparsity === undefined ? await project(analysis, settings) : undefined;
   if (projecting !== undefined) {
     const combined = async (called: SelectionName, chosen: readonly Candidate[]) => {
       const made = projecting.only(chosen);

@@ -1,7 +1,7 @@
 /** Combinations in place of features: the same function before anything is thinned, the same bytes and rounds, and a smaller error. */
 import { expect, test } from 'vitest';
 import { createHeapBackend } from '../../backends/ortHeap.ts';
-import { toIndices } from '../../graph/ranges.ts';
+import { size, toIndices } from '../../graph/ranges.ts';
 import { inRoom, logitsOf, missed } from '../../tests/support/blockAnswers.ts';
 import { blockNetwork, blockPictures } from '../../tests/support/blockNetwork.ts';
 import { analyse } from '../analyse.ts';
@@ -9,6 +9,7 @@ import { findContractions, readWeights } from '../calibrate/contractions.ts';
 import { featureSources } from '../select/features.ts';
 import type { SparsifySettings } from '../sparsifySettings.ts';
 import { choose, thin } from '../thin.ts';
+import { exchangedValues, readSupports, supportsOf } from '../train/exchangedValues.ts';
 import { exchangeCost, lowerEach } from '../wire/exchangeCost.ts';
 import { project } from './project.ts';
 
@@ -94,4 +95,23 @@ test('all combinations cost what all features do; where all are sent, features t
   expect(all?.analysis.model).toEqual(analysis.model);
   expect(all?.chosen).toEqual(analysis.candidates);
   expect(projecting?.only([]).chosen).toEqual([]);
+});
+
+test('training knows what shards read of combinations, and what they do not', async () => {
+  const analysis = await analyse(await blockNetwork(backend, 8, 1), settings);
+  const projecting = await project(analysis, settings);
+  const made = projecting?.only(choose(projecting.analysis, { keep: 0.5 }));
+  if (made === undefined) throw new Error('Nothing can be combined.');
+  const { model, division } = await thin(made.analysis, made.chosen, settings);
+  const values = exchangedValues(model.graph, division);
+  readSupports(values, division.supports ?? new Map());
+  const again = supportsOf(values);
+  for (const [node, supports] of division.supports ?? []) {
+    const parts = division.shardings.get(
+      model.graph.nodes.find(({ name }) => name === node)?.outputs[0] ?? '',
+    );
+    // A shard that makes none of the outputs reads nothing, whatever is said of it.
+    const making = (_: unknown, shard: number) => size(parts?.parts[shard] ?? []) > 0;
+    expect([node, again.get(node)?.filter(making)]).toEqual([node, supports.filter(making)]);
+  }
 });

@@ -58,12 +58,16 @@ export async function narrowWires(model: Model, division: Division, options: Wir
 /** Values that cross and are worth narrowing. */
 export function narrowedValues(graph: Graph, division: Division): string[] {
   const shaped = shapedValues(graph);
+  const combined = new Set(
+    graph.nodes.flatMap(({ name, outputs }) => (division.supports?.has(name) === true ? outputs : [])),
+  );
   const crossing = new Set([...crossingReads(graph, division).values()].flatMap((names) => [...names]));
   return [...crossing].filter((value) => {
     const { dataType, shape = [] } = shaped.get(value) ?? {};
     const owners = division.shardings.get(value)?.parts.filter((part) => part.length > 0) ?? [];
-    // What one shard owns alone is its share of a sum: its error would be everybody's.
-    return dataType === 'float32' && elementCount(shape) >= leastElements && owners.length > 1;
+    // What one shard owns alone, and does not combine for another, is its share of a sum: its error would be everybody's.
+    const isShare = owners.length < 2 && !combined.has(value);
+    return dataType === 'float32' && elementCount(shape) >= leastElements && !isShare;
   });
 }
 
