@@ -21,7 +21,7 @@ import { channelClasses } from './divide/channelSpaces.ts';
 import { classGroups, contiguousOwners, divisionByOwners } from './divide/divideChannels.ts';
 import { channelAxes } from './divide/followAxes.ts';
 import { openProducts } from './linearAlgebra/products.ts';
-import type { Projections } from './project/project.ts';
+import type { Projections } from './project/withCombinations.ts';
 import { type Column, contractionColumns } from './select/columns.ts';
 import { featureSources, type Source } from './select/features.ts';
 import { judgedSamples, sensitivitySamples } from './select/sampleCounts.ts';
