@@ -22,14 +22,15 @@ const budgets: readonly Budget[] = [
 test.each(budgets)('%j: every selection holds the budget, and the best comes first', async (budget) => {
   const judged = await judgedSelections(analysis, budget, settings);
   expect(judged.map(({ name }) => name).sort()).toEqual([
+    'combinations',
     'dense scores',
     'mixed',
+    'mixed combinations',
     'sparse scores',
     'uniform',
   ]);
-  const fits = within(analysis, budget);
-  for (const { chosen } of judged) {
-    expect(fits(chosen)).toBe(true);
+  for (const { analysis: of, chosen } of judged) {
+    expect(within(of, budget)(chosen)).toBe(true);
     expect(new Set(chosen).size).toBe(chosen.length);
   }
   const divergences = judged.map(({ divergence }) => divergence);
