@@ -12,6 +12,7 @@ import { rescoredAt } from './chooseBest.ts';
 import type { DividedGraph } from './divide/dividedGraph.ts';
 import { rowShardings } from './divide/divideRows.ts';
 import type { DividedModel } from './measure/answers.ts';
+import { sentTogether } from './order/sentTogether.ts';
 import type { LatencyOptions } from './planLatency.ts';
 import { featureSources } from './select/features.ts';
 import type { Candidate } from './select/scores.ts';
@@ -78,7 +79,7 @@ export async function thinnedOptions(
         ms: msOf({ model, division }, 'uint8'),
         wire: 'uint8',
         reason: `${first}, ${chosen.length} of ${analysis.candidates.length} features sent`,
-        make: () => thin(analysis, chosen, settings),
+        make: async () => sentTogether(await thin(analysis, chosen, settings), openBatch),
       });
     }
   }

@@ -8,6 +8,7 @@ import type { Calibration } from './calibrate/calibration.ts';
 import { splitCalibration } from './calibrate/splitCalibration.ts';
 import { chooseBest } from './chooseBest.ts';
 import type { SparseReportInput } from './measure/sparseReport.ts';
+import { sentTogether } from './order/sentTogether.ts';
 import type { Budget } from './select/budget.ts';
 import type { SparsifyStep } from './sparsifySettings.ts';
 import type { Sparsified } from './thin.ts';
@@ -71,8 +72,9 @@ export async function thinnedModel(
   };
   const analysis = sparse.analysis ?? (await analyse(model, settings));
   sparse.onAnalysis?.(analysis);
-  const { model: adjusted, division, report } = (await chooseBest(analysis, budget, settings)).fitted;
-  const { sentFeatures, denseFeatures, sentBytes, denseBytes, rounds } = report;
+  const best = (await chooseBest(analysis, budget, settings)).fitted;
+  const { model: adjusted, division } = sentTogether(best, openBatch);
+  const { sentFeatures, denseFeatures, sentBytes, denseBytes, rounds } = best.report;
   const keptBytes = denseBytes === 0 ? 1 : sentBytes / denseBytes;
   return {
     model: adjusted,
