@@ -5,13 +5,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Graph, Node } from '../graph/graph.ts';
 import { saveModel } from '../graph/save.ts';
-import { int64Tensor } from '../graph/tensor.ts';
+import { int64Tensor, tensorBytes } from '../graph/tensor.ts';
 import { type PlanFile, parsePlan } from '../protocol/plan.ts';
 import { lower } from '../runtime/lower/lower.ts';
+import type { Feed } from '../runtime/lower/program.ts';
 import { openPlan } from '../runtime/plan.ts';
 import { starling } from '../tests/support/commandLine.ts';
 import { int, ints, random } from '../tests/support/operatorCase.ts';
 import { readBytes } from './files.ts';
+import { formatCount } from './table.ts';
 
 let folder = '';
 beforeAll(async () => {
@@ -77,9 +79,18 @@ describe.each(['channels', 'rows'])('a plan by %s', (axis) => {
     expect(again).toBe(text);
     const plan = await openPlan((path) => readBytes(join(out, path), 'PLAN_NOT_FOUND'));
     const room = lower(plan.model.graph, plan.division, [[0], [1]]);
-    const { exchanges, rounds, exchangedBytes, macsPerShard } = file.report;
+    const { exchanges, rounds, exchangedBytes, inputBytes, outputBytes, macsPerShard } = file.report;
     expect(exchanges.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(room.exchangedBytes);
     expect(exchangedBytes).toBe(room.exchangedBytes);
+    const [, other] = room.programs;
+    const bytesOf = (ends: readonly Pick<Feed, 'dataType' | 'dims'>[]) =>
+      ends.reduce((sum, end) => sum + tensorBytes(end), 0);
+    expect(inputBytes).toBe(bytesOf(other?.feeds ?? []));
+    expect(outputBytes).toBe(bytesOf(other?.results ?? []));
+    expect(inputBytes + outputBytes).toBeGreaterThan(0);
+    expect(text).toContain(
+      `${formatCount(inputBytes)}B of inputs go to the others, ${formatCount(outputBytes)}B of outputs`,
+    );
     expect(rounds).toBe(room.rounds);
     expect(Math.max(...exchanges.map(({ round }) => round))).toBe(rounds);
     expect(macsPerShard).toEqual(room.programs.map(({ macs }) => macs));

@@ -15,15 +15,19 @@ export function planText(plan: PlanFile): string {
     '',
     shardsTable(report),
     '',
-    `One shard on each device: ${report.rounds} rounds, ${formatCount(report.exchangedBytes)}B exchanged.`,
+    `One shard on each device: ${report.rounds} rounds, ${formatCount(report.exchangedBytes)}B exchanged; ${formatCount(report.inputBytes)}B of inputs go to the others, ${formatCount(report.outputBytes)}B of outputs come from them.`,
     ...exchangesTable(report),
     ...scatteredZeros(plan),
-    ...(plan.sparse === undefined
-      ? []
-      : ['', 'Thinned, on inputs that nothing was fitted to:', sparseTable([plan])]),
+    ...(plan.sparse === undefined ? [] : ['', thinnedTitle(plan.sparse), sparseTable([plan])]),
     ...predictions(plan),
     ...replicatedTable(report),
   ].join('\n');
+}
+
+function thinnedTitle({ heldOut }: NonNullable<PlanFile['sparse']>): string {
+  if (heldOut === undefined)
+    return 'Thinned; there were no inputs beside those that it was fitted to, so nothing is known of its answers:';
+  return `Thinned; its answers to ${heldOut.samples} inputs that nothing was fitted to, beside the model's:`;
 }
 
 function scatteredZeros({ metadata }: PlanFile): string[] {

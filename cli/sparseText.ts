@@ -11,6 +11,7 @@ const head = [
   'weight bytes, largest shard',
   'agreement',
   'largest error',
+  'relative error (RMS)',
   'accuracy',
 ];
 
@@ -34,22 +35,32 @@ export function sparseTable(plans: readonly PlanFile[]): string {
       ...costs(exchangedBytes, rounds, macsPerShard, weightBytesPerShard),
       '',
       '',
+      '',
       originalAccuracy === undefined ? '' : percent(originalAccuracy),
     ],
-    ...plans.map(({ sparse, report }) => [
-      keptRatio(sparse).toFixed(3),
-      String(sparse?.sentFeatures ?? ''),
-      ...costs(report.exchangedBytes, report.rounds, report.macsPerShard, report.weightBytesPerShard),
-      ...answers(sparse?.heldOut),
-    ]),
+    ...plans.map((plan) => {
+      const { sparse, report } = plan;
+      return [
+        keptRatio(sparse).toFixed(3),
+        String(sparse?.sentFeatures ?? ''),
+        ...costs(report.exchangedBytes, report.rounds, report.macsPerShard, report.weightBytesPerShard),
+        ...answers(sparse?.heldOut, decides(plan)),
+      ];
+    }),
   ]);
 }
 
-function answers(heldOut: NonNullable<PlanFile['sparse']>['heldOut']): string[] {
-  if (heldOut === undefined) return ['', '', ''];
+/** Whether some output is rows of scores, of which the largest is the answer. */
+export function decides({ outputs }: PlanFile): boolean {
+  return outputs.some(({ shape }) => shape.length === 2);
+}
+
+function answers(heldOut: NonNullable<PlanFile['sparse']>['heldOut'], scores: boolean): string[] {
+  if (heldOut === undefined) return ['', '', '', ''];
   return [
-    percent(heldOut.agreement),
+    scores ? percent(heldOut.agreement) : '',
     heldOut.largestError.toPrecision(3),
+    percent(heldOut.relativeRms),
     heldOut.accuracy === undefined ? '' : percent(heldOut.accuracy),
   ];
 }

@@ -6,7 +6,7 @@ import { StarlingError } from '../protocol/errors.ts';
 import { keptRatio, type PlanFile } from '../protocol/plan.ts';
 import { type Series, svgCharts } from './charts/svgCharts.ts';
 import { writeBytes } from './files.ts';
-import { sparseTable } from './sparseText.ts';
+import { decides, sparseTable } from './sparseText.ts';
 
 /** Throws StarlingError USAGE. */
 export function parseSweep(text: string): readonly number[] {
@@ -26,6 +26,9 @@ export async function sweep(
   out: string,
 ): Promise<string> {
   const { sparse } = options;
+  if (sparse?.budget.keep !== undefined) {
+    throw new StarlingError('USAGE', '--sweep gives the kept ratios itself; leave --keep away, or --sweep.');
+  }
   if (sparse === undefined) throw new StarlingError('USAGE', '--sweep needs sample inputs (--calibrate).');
   let analysis: Analysis | undefined;
   const plans: PlanFile[] = [];
@@ -50,11 +53,13 @@ export async function sweep(
 }
 
 function pointOf({ sparse, report }: PlanFile) {
-  const { rounds, exchangedBytes, macsPerShard, weightBytesPerShard } = report;
+  const { rounds, exchangedBytes, inputBytes, outputBytes, macsPerShard, weightBytesPerShard } = report;
   return {
     keptRatio: keptRatio(sparse),
     rounds,
     exchangedBytes,
+    inputBytes,
+    outputBytes,
     macsPerShard,
     weightBytesPerShard,
     ...sparse,
@@ -74,15 +79,20 @@ function sweepChart(plans: readonly PlanFile[]): string {
   const of = (value: number, whole: number) => (whole === 0 ? undefined : (100 * value) / whole);
   const share = (value: number | undefined) => (value === undefined ? undefined : 100 * value);
   const accuracy = series('accuracy', ({ sparse }) => share(sparse?.heldOut?.accuracy));
+  const agreement = series('like the original', (plan) =>
+    decides(plan) ? share(plan.sparse?.heldOut?.agreement) : undefined,
+  );
+  const answers = [agreement, accuracy].filter(({ points }) => points.length > 0);
   return svgCharts([
-    {
-      title: `${plans[0]?.name ?? ''}: answers on held-out inputs, %`,
-      xLabel: 'kept ratio',
-      series: [
-        series('like the original', ({ sparse }) => share(sparse?.heldOut?.agreement)),
-        ...(accuracy.points.length > 0 ? [accuracy] : []),
-      ],
-    },
+    ...(answers.length === 0
+      ? []
+      : [
+          {
+            title: `${plans[0]?.name ?? ''}: answers on held-out inputs, %`,
+            xLabel: 'kept ratio',
+            series: answers,
+          },
+        ]),
     {
       title: 'Relative error of the outputs (RMS), %',
       xLabel: 'kept ratio',

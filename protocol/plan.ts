@@ -67,6 +67,9 @@ const report = v.object({
   /** With one shard on each device. */
   rounds: count,
   exchangedBytes: count,
+  /** Beside them, with the host on the first device: inputs to the others, and outputs from them. 0 in older plans. */
+  inputBytes: v.optional(count, 0),
+  outputBytes: v.optional(count, 0),
   /** Value by value, in the order of rounds; none in plans of before there was a list. */
   exchanges: v.optional(v.array(exchange), []),
   /** Nodes that more than one shard computes whole or that only one computes, with their cost. */

@@ -2,11 +2,11 @@
 
 import { shapedValues } from '../../graph/nodeView.ts';
 import { graphMacs } from '../../graph/ops/macs.ts';
-import { byteCount } from '../../graph/tensor.ts';
+import { byteCount, tensorBytes } from '../../graph/tensor.ts';
 import type { PlanReport } from '../../protocol/plan.ts';
 import { lower } from '../../runtime/lower/lower.ts';
 import { allOnOne } from '../../runtime/lower/placements.ts';
-import type { RoomProgram } from '../../runtime/lower/program.ts';
+import type { Feed, RoomProgram } from '../../runtime/lower/program.ts';
 import { predictPeak } from '../../runtime/predict/memory.ts';
 import { describeExchanges } from './exchanges.ts';
 import { describeReplicated, type ReplicatedContext } from './replicated.ts';
@@ -15,6 +15,9 @@ import { describeReplicated, type ReplicatedContext } from './replicated.ts';
 export function describePlan(context: ReplicatedContext, onePerDevice: RoomProgram): PlanReport {
   const { graph } = context;
   const heapOf = (room: RoomProgram) => room.programs.map((program) => predictPeak(program).heapBytes);
+  const others = onePerDevice.programs.slice(1);
+  const bytesOf = (ends: readonly Pick<Feed, 'dataType' | 'dims'>[]) =>
+    ends.reduce((sum, end) => sum + tensorBytes(end), 0);
   const [heapBytes = 0] = heapOf(lower(graph, context.division, allOnOne(context.division.numShards)));
   return {
     macs: graphMacs(graph),
@@ -27,6 +30,8 @@ export function describePlan(context: ReplicatedContext, onePerDevice: RoomProgr
     heapBytesPerShard: heapOf(onePerDevice),
     rounds: onePerDevice.rounds,
     exchangedBytes: onePerDevice.exchangedBytes,
+    inputBytes: bytesOf(others.flatMap(({ feeds }) => feeds)),
+    outputBytes: bytesOf(others.flatMap(({ results }) => results)),
     exchanges: [...describeExchanges(shapedValues(graph), onePerDevice)],
     replicated: describeReplicated(context),
   };
