@@ -109,3 +109,31 @@ test('how pictures become inputs must be said; a given shape closes an open inpu
 test('a file without samples is refused', async () => {
   await expect(calibrationData(await arrayFile([0, 2]), modelOf(['N', 2]))).rejects.toThrow(/no sample/);
 });
+
+test('few samples come in several batches, so that some can be held out; one stays one', async () => {
+  for (const [count, sizes] of [
+    [1, [1]],
+    [3, [1, 1, 1]],
+    [20, [3, 3, 3, 3, 3, 3, 2]],
+  ] as const) {
+    const { batches } = await calibrationData(await arrayFile([count, 2]), modelOf(['N', 2]));
+    const found: number[] = [];
+    for await (const batch of batches()) found.push(batchSize(batch));
+    expect(found).toEqual(sizes);
+  }
+});
+
+test('a sample that is no number is named, wherever it lies', async () => {
+  const path = join(await mkdtemp(join(tmpdir(), 'starling-calibration-')), 'samples.npy');
+  const values = new Float32Array(2 * 250).fill(0.5);
+  values[2 * 242] = Number.NaN;
+  await writeFile(
+    path,
+    writeNpy({ dataType: 'float32', dims: [250, 2], data: new Uint8Array(values.buffer) }),
+  );
+  const { batches } = await calibrationData(path, modelOf(['N', 2]));
+  const read = async () => {
+    for await (const _ of batches());
+  };
+  await expect(read()).rejects.toThrow(/Sample 243 of .*samples\.npy .* finite numbers/);
+});

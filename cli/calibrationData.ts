@@ -3,7 +3,7 @@
  * not fit the model is refused here, before anything long begins.
  */
 import { stat } from 'node:fs/promises';
-import type { Calibration } from '../compiler/calibrate/calibration.ts';
+import { assertFinite, type Calibration } from '../compiler/calibrate/calibration.ts';
 import { cifar10Input, loadCifar10 } from '../eval/cifar10.ts';
 import { openPictureFolder, type Part, wholeFolder } from '../eval/pictureFolder.ts';
 import { type PreparationName, preparationNames, preparations } from '../eval/preparations.ts';
@@ -17,6 +17,7 @@ const cifarSamples = 5000;
 /** Elements of one batch, and samples at most. */
 const batchElements = 2 ** 20;
 const batchSamples = 100;
+const leastBatches = 8;
 
 export interface CalibrationOptions {
   /** How the pictures of a folder become inputs. */
@@ -67,14 +68,18 @@ export async function calibrationData(
   }
   const labels = options.labels === undefined ? samples.labels : await labelsFile(options.labels, count);
   const size = shape.reduce((product, dim) => product * dim, 1);
-  const perBatch = Math.max(1, Math.min(batchSamples, Math.floor(batchElements / Math.max(1, size))));
+  const most = Math.max(1, Math.min(batchSamples, Math.floor(batchElements / Math.max(1, size))));
+  // Whole batches are held out for the report: of few samples, too.
+  const perBatch = count > most ? most : Math.ceil(count / leastBatches);
   return {
     samples: count,
     ...(labels === undefined ? {} : { labels }),
     async *batches() {
       let held: Float32Array[] = [];
       const batch = () => ({ [input.name]: float32Tensor([held.length, ...shape], joined(held, size)) });
+      let number = 0;
       for await (const sample of samples.read()) {
+        assertFinite(sample, `Sample ${++number} of ${source}`);
         held.push(sample);
         if (held.length < perBatch) continue;
         yield batch();

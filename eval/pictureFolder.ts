@@ -29,9 +29,10 @@ export async function openPictureFolder(folder: string, part: Part = wholeFolder
   const all = files.filter((name) => /\.(png|jpe?g)$/i.test(name)).sort();
   const names = takePart(all, part);
   if (names.length === 0) {
+    const asked = part.of === 1 ? 'there are none' : `part ${part.index + 1} of ${part.of} has none`;
     throw new StarlingError(
       'CALIBRATION_INVALID',
-      `${folder} is expected to hold PNG or JPEG pictures, and part ${part.index + 1} of ${part.of} has none among its ${files.length} files; give another folder.`,
+      `${folder} is expected to hold PNG or JPEG pictures, and ${asked} among its ${files.length} files; give another folder.`,
     );
   }
   return {

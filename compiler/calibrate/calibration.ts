@@ -33,6 +33,6 @@ export function assertFinite(values: Float32Array, what: string): void {
   if (sum === 0) return;
   throw new StarlingError(
     'CALIBRATION_INVALID',
-    `${what} is expected to hold finite numbers for every calibration input, got NaN or infinity; check how the inputs are scaled.`,
+    `${what} is expected to hold finite numbers, got NaN or infinity; check the calibration inputs and how they are scaled.`,
   );
 }

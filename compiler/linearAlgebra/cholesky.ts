@@ -35,7 +35,7 @@ function dot(values: Float64Array, left: number, right: number, length: number):
 function singular(pivot: number, value: number): StarlingError {
   return new StarlingError(
     'CALIBRATION_INVALID',
-    `The least-squares system is singular (pivot ${pivot} is ${value}); give more or more varied calibration inputs, or a larger ridge.`,
+    `The calibration inputs are too few or too much alike: a least-squares system made of them is singular (pivot ${pivot} is ${value}); give more, and more varied ones.`,
   );
 }
 
