@@ -11,7 +11,7 @@ import { lower } from '../../runtime/lower/lower.ts';
 import { oneShardEach } from '../../runtime/lower/placements.ts';
 import type { Division } from '../../runtime/lower/program.ts';
 import { wholeWeights } from '../../runtime/weights/blob.ts';
-import { blockNetwork } from '../../tests/support/blockNetwork.ts';
+import { blockNetwork, blockPictures } from '../../tests/support/blockNetwork.ts';
 import { randomModel } from '../../tests/support/randomGraph.ts';
 import { findContractions } from '../calibrate/contractions.ts';
 import { channelClasses } from '../divide/channelSpaces.ts';
@@ -20,6 +20,7 @@ import { channelAxes } from '../divide/followAxes.ts';
 import { Comparator } from '../measure/compare.ts';
 import { openLocalRoom } from '../measure/localRoom.ts';
 import { runWhole } from '../measure/verify.ts';
+import { sparsify } from '../sparsify.ts';
 import { permutedGraph } from './permutedGraph.ts';
 import { sentTogether } from './sentTogether.ts';
 import { togetherOrder } from './togetherOrder.ts';
@@ -115,6 +116,19 @@ test('of a thinned division slices are sent, and its shards answer as they did',
   const pictures = randomTensor('float32', [2, 3, 6, 6], seededRandom(6));
   const expected = await answers(model, division, { pictures });
   expect(errorOf(expected, await answers(placed.model, placed.division, { pictures }))).toBeLessThan(1e-5);
+});
+
+test('combinations of features are sent as they were', async () => {
+  const model = await blockNetwork(backend, 12, 2);
+  const settings = { numShards: 2, backend, calibration: blockPictures(128, 16), rows: 1000 };
+  const { model: combined, division } = await sparsify(model, { keep: 0.3 }, settings);
+  const placed = sentTogether({ model: combined, division }, true);
+  expect(placed.model).not.toBe(combined);
+  const pictures = randomTensor('float32', [2, 3, 6, 6], seededRandom(6));
+  const expected = await answers(combined, division, { pictures });
+  expect(errorOf(expected, await answers(placed.model, placed.division, { pictures }))).toBeLessThan(1e-5);
+  const [before, after] = [cutters(combined, division), cutters(placed.model, placed.division)];
+  expect(after.filter(isScattered).length).toBeLessThan(before.filter(isScattered).length);
 });
 
 test('channels of random networks change places at random: the same answers', async () => {
