@@ -71,7 +71,11 @@ export async function parseExchange(
   const sparsity = values.sparsity === undefined ? undefined : parseSparsity(values.sparsity);
   const thin = Object.keys(budget).length > 0 || sparsity !== undefined || values.sweep !== undefined;
   const allowedLoss = values.latency === true ? parseLoss(values, thin) : undefined;
+  if (values.loss !== undefined && values.latency !== true)
+    throw missing('--loss', '--latency: it says how many answers that may change');
   if (values.calibrate === undefined) {
+    for (const name of ['normalise', 'labels'] as const)
+      if (values[name] !== undefined) throw missing(`--${name}`, 'sample inputs (--calibrate)');
     if (allowedLoss !== undefined) throw missing('--latency', 'sample inputs (--calibrate)');
     if (thin) throw missing('A thinned exchange', 'sample inputs (--calibrate)');
     if (wire.type === 'uint8') throw missing('A wire type of uint8', 'sample inputs (--calibrate)');

@@ -10,11 +10,16 @@ import { writeNpy } from '../protocol/npy.ts';
 import { parsePlan } from '../protocol/plan.ts';
 import { blockNetwork, blockPictures } from '../tests/support/blockNetwork.ts';
 import { runCommandLine } from './runCommandLine.ts';
-import { parseSweep } from './sweep.ts';
+import { parseSweep, sweep } from './sweep.ts';
 
 test('ratios are sorted, each once; others are refused', () => {
   expect(parseSweep('1,0,0.2,0')).toEqual([0, 0.2, 1]);
   for (const text of ['', '0,', 'a', '2', '-1']) expect(() => parseSweep(text)).toThrow(/--sweep/);
+});
+
+test('a ratio of its own is refused beside those of a sweep', async () => {
+  const options = { sparse: { budget: { keep: 0.2 } } };
+  await expect(sweep(new Uint8Array(), options as never, [0, 1], 'out')).rejects.toThrow(/leave --keep away/);
 });
 
 test('compile --sweep: plans, table, JSON and a picture; labels give accuracy', async () => {
