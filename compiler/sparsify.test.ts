@@ -7,6 +7,7 @@ import type { Division } from '../runtime/lower/program.ts';
 import { inRoom, logitsOf, missed } from '../tests/support/blockAnswers.ts';
 import { blockNetwork, blockPictures } from '../tests/support/blockNetwork.ts';
 import { analyse } from './analyse.ts';
+import type { Calibration } from './calibrate/calibration.ts';
 import { findContractions, readWeights } from './calibrate/contractions.ts';
 import { sparsify } from './sparsify.ts';
 import type { SparsifySettings } from './sparsifySettings.ts';
