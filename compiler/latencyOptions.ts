@@ -14,6 +14,7 @@ import { rowShardings } from './divide/divideRows.ts';
 import type { DividedModel } from './measure/answers.ts';
 import { sentTogether } from './order/sentTogether.ts';
 import type { LatencyOptions } from './planLatency.ts';
+import { project } from './project/project.ts';
 import { featureSources } from './select/features.ts';
 import type { Candidate } from './select/scores.ts';
 import type { SparsifySettings } from './sparsifySettings.ts';
@@ -64,22 +65,28 @@ export async function thinnedOptions(
   for (const change of changes) {
     const nodes = Math.round(change * length);
     const analysis = change === 0 ? channels : changedAt(channels, strips, nodes);
+    const projecting = await project(analysis, settings);
+    const offered = projecting?.analysis ?? analysis;
     const budgetOf = costMs(analysis, link);
     for (const share of shares) {
       const chosen = withinReach(() =>
-        choose(analysis, { latency: { ms: share * budgetOf, ...link } }, 'uint8'),
+        choose(offered, { latency: { ms: share * budgetOf, ...link } }, 'uint8'),
       );
       if (chosen === undefined) break;
-      const division = thinnedDivision(analysis, chosen);
+      const sent = projecting?.only(chosen) ?? { analysis, chosen };
+      const divided = {
+        model: sent.analysis.model,
+        division: thinnedDivision(sent.analysis, sent.chosen),
+      };
       const first =
         change === 0
           ? 'By channels'
           : `The first ${nodes} of ${length} nodes by rows, the others by channels`;
       found.push({
-        ms: msOf({ model, division }, 'uint8'),
+        ms: msOf(divided, 'uint8'),
         wire: 'uint8',
-        reason: `${first}, ${chosen.length} of ${analysis.candidates.length} features sent`,
-        make: async () => sentTogether(await thin(analysis, chosen, settings), openBatch),
+        reason: `${first}, ${sent.chosen.length} of ${analysis.candidates.length} features sent`,
+        make: async () => sentTogether(await thin(sent.analysis, sent.chosen, settings), openBatch),
       });
     }
   }
