@@ -2,8 +2,10 @@
  * The rows of one contraction's least-squares problem: inputs as the sparse model sees them, and what the dense model makes
  * of the same samples.
  */
+import { elementCount } from '../../graph/tensor.ts';
 import type { Contraction } from '../calibrate/contractions.ts';
 import { gatherChannels, rowGatherer } from '../calibrate/patches.ts';
+import type { Observed } from '../calibrate/prefix.ts';
 import type { Observation } from '../calibrate/walk.ts';
 import type { TargetRows } from './denseTargets.ts';
 import type { Target } from './targets.ts';
@@ -19,8 +21,9 @@ export interface RowBatch {
 }
 
 /** The values of the sparse model that a contraction's rows are made of. */
-export function valuesFor({ input }: Contraction, { addend }: Target): readonly string[] {
-  return addend === undefined ? [input] : [input, addend];
+export function valuesFor({ inputParts }: Contraction, { addend }: Target): readonly string[] {
+  // The parts of a concatenation are held anyway, for others that read them: it need not be held beside them.
+  return addend === undefined ? inputParts : [...inputParts, addend];
 }
 
 /** `dense` and the walk through the sparse model are of the same batches. */
@@ -34,7 +37,10 @@ export async function* contractionRows(
   let index = 0;
   for await (const seen of sparse) {
     const wanted = dense[index++];
-    const read = seen.get(contraction.input);
+    const read = concatenation(
+      contraction.inputParts.map((part) => seen.get(part)),
+      contraction.inputAxis,
+    );
     const added = addend === undefined ? undefined : seen.get(addend);
     if (wanted === undefined || read === undefined) continue;
     const { positions, targets } = wanted;
@@ -45,6 +51,28 @@ export async function* contractionRows(
       addends: added === undefined ? undefined : gatherChannels(added, contraction.outputAxis, positions),
     };
   }
+}
+
+/** Undefined where a part is missing. */
+function concatenation(parts: readonly (Observed | undefined)[], axis: number): Observed | undefined {
+  const seen = parts.flatMap((part) => (part === undefined ? [] : [part]));
+  const [first] = seen;
+  if (first === undefined || seen.length < parts.length) return undefined;
+  if (seen.length === 1) return first;
+  const dims = first.dims.map((length, i) =>
+    i === axis ? seen.reduce((sum, part) => sum + (part.dims[i] ?? 0), 0) : length,
+  );
+  const outer = elementCount(dims.slice(0, axis));
+  const whole = elementCount(dims.slice(axis));
+  const data = new Float32Array(outer * whole);
+  let at = 0;
+  for (const part of seen) {
+    const length = elementCount(part.dims.slice(axis));
+    for (let i = 0; i < outer; i++)
+      data.set(part.data.subarray(i * length, (i + 1) * length), i * whole + at);
+    at += length;
+  }
+  return { dims, data };
 }
 
 /** Rows of a block at most, unless one batch has more: products of few rows are slow, and blocks are held. */

@@ -14,6 +14,8 @@ export interface Contraction {
   readonly view: NodeView;
   /** The value whose channels it reads, and their axis. */
   readonly input: string;
+  /** Values whose channels, one after another, are the input's: it alone, or what it concatenates. */
+  readonly inputParts: readonly string[];
   readonly inputAxis: number;
   readonly inputChannels: number;
   readonly output: string;
@@ -38,13 +40,35 @@ export function findContractions(graph: Graph): readonly Contraction[] {
 /** All whose weights can be fitted: depthwise convolutions too, of which nothing can be thinned. In the graph's order. */
 export function findFitted(graph: Graph): readonly Contraction[] {
   const values = shapedValues(graph);
+  const partsOf = concatenatedParts(graph, values);
   return graph.nodes.flatMap((node) => {
     const found = node.domain === '' ? contractionOf(graph, viewNode(graph, values, node)) : undefined;
-    return found === undefined ? [] : [found];
+    return found === undefined ? [] : [{ ...found, inputParts: partsOf(found.input, found.inputAxis) }];
   });
 }
 
-function contractionOf(graph: Graph, view: NodeView): Contraction | undefined {
+/** What a value concatenates along an axis, as far as it is computed. */
+function concatenatedParts(
+  graph: Graph,
+  values: ReturnType<typeof shapedValues>,
+): (value: string, axis: number) => readonly string[] {
+  const concatenations = new Map(
+    graph.nodes.flatMap((node) =>
+      node.opType === 'Concat' && node.domain === '' ? [[node.outputs[0] ?? '', node] as const] : [],
+    ),
+  );
+  const computed = new Set(graph.nodes.flatMap(({ outputs }) => outputs));
+  return (value, axis) => {
+    const node = concatenations.get(value);
+    const along = node?.attributes.get('axis');
+    if (node === undefined || along?.type !== 'int') return [value];
+    const rank = values.get(value)?.shape?.length ?? 0;
+    const same = (along.value + rank) % Math.max(1, rank) === axis;
+    return same && node.inputs.every((name) => computed.has(name)) ? node.inputs : [value];
+  };
+}
+
+function contractionOf(graph: Graph, view: NodeView): Omit<Contraction, 'inputParts'> | undefined {
   const { node } = view;
   const [input = '', weight = '', bias = ''] = node.inputs;
   const tensor = graph.initializers.get(weight);
