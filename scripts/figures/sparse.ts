@@ -11,6 +11,7 @@ export function sparseSection(): string[] {
   if (first === undefined) return [];
   const rows = points
     .filter(({ selection }) => selection === 'budget')
+    .toSorted((a, b) => place(points, a) - place(points, b) || a.shards - b.shards || a.keep - b.keep)
     .map((point): Row => {
       const { model, shards, keep, unit, cost, denseCost, cpuSeconds } = point;
       const uniform = points.find((other) => other.selection === 'uniform' && samePlace(point, other));
@@ -21,6 +22,7 @@ export function sparseSection(): string[] {
         quality(point.quality, unit),
         uniform === undefined ? '' : quality(uniform.quality, unit),
         quality(point.denseQuality, unit),
+        keep === 0 || keep === 1 ? '' : sentAs(point),
         `${kilobytes(cost.bytes)} of ${kilobytes(denseCost.bytes)}`,
         `${cost.rounds} of ${denseCost.rounds}`,
         ratio(cost.macsPerShard, denseCost.macsPerShard),
@@ -33,7 +35,7 @@ export function sparseSection(): string[] {
       `${model}: ${figure} on ${measuredOn} (n = ${pictures}), calibrated on ${calibratedOn}, ${rows} rows of least squares`,
   );
   return [
-    `**Sparse exchanges after training.** \`npm run bench:sparse\`: divided by channels, weights adjusted by least squares on unlabelled inputs, never on pictures that give the figure; one budget over all exchanges beside the same ratio in every exchange; kept is the share of a dense exchange's bytes of features. MACs and weights are the largest shard's against dense channels. ${measured.join('; ')}. ${origins(points)}.`,
+    `**Sparse exchanges after training.** \`npm run bench:sparse\`: divided by channels, weights adjusted by least squares on unlabelled inputs, never on pictures that give the figure; one budget over all exchanges, spent on features or on combinations of them, beside features at the same ratio in every exchange (rows of features were measured before combinations could be sent); kept is the share of a dense exchange's bytes of features. MACs and weights are the largest shard's against dense channels. ${measured.join('; ')}. ${origins(points)}.`,
     '',
     markdownTable(
       [
@@ -43,6 +45,7 @@ export function sparseSection(): string[] {
         'one budget',
         'uniform',
         'undivided',
+        'what is sent',
         'kB sent',
         'rounds',
         'MACs',
@@ -55,6 +58,15 @@ export function sparseSection(): string[] {
     '![Quality against kept ratio](docs/figures/sparse.svg)',
     '',
   ];
+}
+
+/** In the order in which models come first. */
+function place(points: readonly Point[], { model }: Point): number {
+  return points.findIndex((point) => point.model === model);
+}
+
+function sentAs({ chosenBy }: Point): string {
+  return chosenBy?.endsWith('combinations') === true ? 'combinations' : 'features';
 }
 
 /** Two shards at the kept ratio that the project is measured by. */
