@@ -2,11 +2,12 @@
  * The contractions of a graph whose weights a sparse division may thin or fit: Conv with one group or one for each channel,
  * Gemm and MatMul with a constant second operand. Each is seen as a matrix: one row per output channel, `taps` columns per input channel.
  */
+import { concatAttributes } from '../../graph/attributes/moves.ts';
 import { gemmAttributes } from '../../graph/attributes/products.ts';
 import { convAttributes } from '../../graph/attributes/windows.ts';
 import type { Graph, Node } from '../../graph/graph.ts';
 import { shapedValues, viewNode } from '../../graph/nodeView.ts';
-import type { NodeView } from '../../graph/ops/rule.ts';
+import { type NodeView, positiveAxis } from '../../graph/ops/rule.ts';
 import { elementCount, float32Tensor, float32View, type Tensor } from '../../graph/tensor.ts';
 
 export interface Contraction {
@@ -60,10 +61,9 @@ function concatenatedParts(
   const computed = new Set(graph.nodes.flatMap(({ outputs }) => outputs));
   return (value, axis) => {
     const node = concatenations.get(value);
-    const along = node?.attributes.get('axis');
-    if (node === undefined || along?.type !== 'int') return [value];
+    if (node === undefined) return [value];
     const rank = values.get(value)?.shape?.length ?? 0;
-    const same = (along.value + rank) % Math.max(1, rank) === axis;
+    const same = positiveAxis(concatAttributes(node).axis, rank) === axis;
     return same && node.inputs.every((name) => computed.has(name)) ? node.inputs : [value];
   };
 }
