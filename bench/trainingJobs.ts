@@ -127,13 +127,13 @@ export function trainingJobs(places: Places): readonly TrainingJob[] {
       'resnet56-2-uint8',
       56,
       '--shards 2 --keep 0.2',
-      '--keep 0.2 --wire uint8 --rate 0.004 --steps 1000 --seed 1',
+      '--keep 0.2 --wire uint8 --rate 0.001 --steps 1500 --seed 1',
     ),
     adjustedResnet(
       'resnet56-4',
       56,
       '--shards 4 --keep 0.2',
-      '--keep 0.2 --rate 0.004 --steps 1000 --seed 1',
+      '--keep 0.2 --rate 0.001 --steps 1500 --seed 1',
     ),
     taught('esrgan-slim-2', {
       model: 'esrgan-slim-x4',
