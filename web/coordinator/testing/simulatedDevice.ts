@@ -14,6 +14,8 @@ import type { CoordinatedDevice } from '../coordinator.ts';
 export interface Call {
   readonly kind: 'openPlan' | 'load' | 'run' | 'forecast';
   readonly what: string;
+  /** Of a run: those that take part. */
+  readonly devices?: readonly string[];
   finish(error?: StarlingError): void;
 }
 
@@ -92,6 +94,7 @@ export class SimulatedDevice implements CoordinatedDevice {
       const call: Call = {
         kind: 'run',
         what: `run ${runId}`,
+        devices: placement?.devices ?? [],
         finish: (error) =>
           settle(() => {
             if (error !== undefined) reject(error);
