@@ -21,6 +21,15 @@ test('the target is settled as soon as the trunk is there, the others from the l
   }
 });
 
+test('steps that do not reach every level are refused, and what is named as enough is', () => {
+  const settings = { levels: [0.4, 0.1, 0.05, 0], target: 0.2 };
+  expect(() => courseOf({ ...settings, steps: 6 })).toThrow(
+    /at least 13 steps for the kept ratios 0.2, 0, 0.05, 0.1, 0.4, got 6/,
+  );
+  const shortest = courseOf({ ...settings, steps: 13 });
+  expect(Math.min(...shortest.map(({ steps }) => steps))).toBe(1);
+});
+
 test.each([1000, 40, 14])(
   'in %d steps, the trunk thins to exactly its levels; a branch thins nothing',
   (count) => {

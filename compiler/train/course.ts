@@ -3,6 +3,7 @@
  * branch leaves in which the rate falls to nothing, and whose end is that level's result. One run so gives a whole curve
  * of settled networks, and no level pays for the way to it again.
  */
+import { StarlingError } from '../../protocol/errors.ts';
 import { keepAt } from './thinning.ts';
 
 export interface CourseSettings {
@@ -34,8 +35,27 @@ const thinnings = 12;
 /** Share of the first segment in which the rate rises. */
 const warmUpShare = 0.25;
 
-/** The target is settled first, then the others from the lowest kept ratio up. */
-export function courseOf({ levels, target, steps }: CourseSettings): readonly Segment[] {
+/**
+ * The target is settled first, then the others from the lowest kept ratio up. Throws USAGE for steps that do not reach
+ * every level: one without a step of its own would be named by a ratio that it was never thinned to.
+ */
+export function courseOf(settings: CourseSettings): readonly Segment[] {
+  const course = segmentsOf(settings);
+  if (course.every(isWalked)) return course;
+  let enough = settings.steps + 1;
+  while (!segmentsOf({ ...settings, steps: enough }).every(isWalked)) enough++;
+  const ratios = course.filter(({ kind }) => kind === 'branch').map(({ keep }) => keep);
+  throw new StarlingError(
+    'USAGE',
+    `Expected at least ${enough} steps for the kept ratios ${ratios.join(', ')}, got ${settings.steps}; give more --steps or fewer --levels.`,
+  );
+}
+
+function isWalked({ steps }: Segment): boolean {
+  return steps > 0;
+}
+
+function segmentsOf({ levels, target, steps }: CourseSettings): readonly Segment[] {
   const falling = [...new Set([...levels, target])].sort((a, b) => b - a);
   const trunk = falling.map((keep, i) => ({
     kind: 'trunk' as const,

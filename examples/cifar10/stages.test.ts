@@ -64,7 +64,7 @@ test.each(networks)(
       network,
       out,
       steps: 40,
-      thinSteps: 12,
+      thinSteps: 14,
       shards: [2],
       common: Object.entries(common).flatMap(([option, value]) => [`--${option}`, value]),
     });
