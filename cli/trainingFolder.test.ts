@@ -1,4 +1,5 @@
-import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
@@ -22,12 +23,34 @@ const evaluation = (step: number) => ({ type: 'evaluation', step, accuracy: step
 
 test('a folder is opened again with its settings, and refuses others by name', async () => {
   const path = await newFolder();
-  await openTrainingFolder(path, settings);
+  const folder = await openTrainingFolder(path, settings);
+  await folder.save('latest', Uint8Array.of(1));
   await openTrainingFolder(path, settings);
   await expect(openTrainingFolder(path, { ...settings, rate: 0.2 })).rejects.toThrow(
     /rate 0.1, this one has 0.2/,
   );
   await expect(openTrainingFolder(path, { ...settings, seed: 3 })).rejects.toThrow(/seed unset/);
+});
+
+test('a run that has trained nothing yet gives way to other settings, with what it prepared', async () => {
+  const path = await newFolder();
+  const first = await openTrainingFolder(path, settings);
+  await writeFile(first.path('division.json'), '{}');
+  await openTrainingFolder(path, settings);
+  expect(existsSync(first.path('division.json'))).toBe(true);
+  const second = await openTrainingFolder(path, { ...settings, rate: 0.2 });
+  expect(existsSync(second.path('division.json'))).toBe(false);
+  await second.save('latest', Uint8Array.of(1));
+  await expect(openTrainingFolder(path, settings)).rejects.toThrow(/rate 0.2, this one has 0.1/);
+});
+
+test('another teacher is refused; a run from before teachers were written down goes on', async () => {
+  const path = await newFolder();
+  await (await openTrainingFolder(path, settings)).save('latest', Uint8Array.of(1));
+  await openTrainingFolder(path, { ...settings, teacher: 'a' });
+  const taught = await newFolder();
+  await (await openTrainingFolder(taught, { ...settings, teacher: 'a' })).save('latest', Uint8Array.of(1));
+  await expect(openTrainingFolder(taught, { ...settings, teacher: 'b' })).rejects.toThrow(/teacher a/);
 });
 
 test('the log is cut back to the checkpoint, a torn last line included', async () => {

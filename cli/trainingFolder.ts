@@ -1,6 +1,6 @@
 /** The folder of a training run: settings, checkpoints, log and results, so that the same command resumes it. */
 import { existsSync } from 'node:fs';
-import { appendFile } from 'node:fs/promises';
+import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import type { LogLine } from '../compiler/train/loop.ts';
@@ -30,14 +30,30 @@ const lineSchema = v.looseObject({
 
 export type LoggedLine = v.InferOutput<typeof lineSchema>;
 
-/** Throws USAGE where the folder holds a run with other settings. */
+/** What a run writes before its first step. */
+const prepared = ['division.json', 'curve.json', 'log.jsonl'];
+
+/**
+ * Throws USAGE where the folder holds a run with other settings. One that has no checkpoint has trained nothing that
+ * other settings could spoil: it failed before, and begins anew.
+ */
 export async function openTrainingFolder(
   folder: string,
   settings: TrainingSettings,
 ): Promise<TrainingFolder> {
   const path = (file: string): string => join(folder, file);
-  if (existsSync(path('settings.json'))) assertSame(settings, await readJson(path('settings.json')), folder);
-  else await writeBytes(path('settings.json'), `${JSON.stringify(settings, null, 2)}\n`);
+  const saved = existsSync(path('settings.json')) ? await readJson(path('settings.json')) : undefined;
+  const other = saved === undefined ? undefined : firstOther(settings, saved);
+  if (other !== undefined && existsSync(path('latest.safetensors'))) {
+    throw new StarlingError(
+      'USAGE',
+      `${folder} holds a run with ${other}: give the same settings to resume it, or another --out.`,
+    );
+  }
+  if (other !== undefined) for (const file of prepared) await rm(path(file), { force: true });
+  if (saved === undefined || other !== undefined) {
+    await writeBytes(path('settings.json'), `${JSON.stringify(settings, null, 2)}\n`);
+  }
   return {
     path,
     async checkpoint(name) {
@@ -76,13 +92,17 @@ function parseLine(text: string): LoggedLine[] {
   }
 }
 
-function assertSame(settings: TrainingSettings, saved: unknown, folder: string): void {
+/** Settings that runs have written down only since there was such a setting; without it they go on. */
+const younger = new Set(['teacher']);
+
+/** Says which setting is not the same, and how. */
+function firstOther(settings: TrainingSettings, saved: unknown): string | undefined {
   const before = v.is(v.record(v.string(), v.union([v.string(), v.number()])), saved) ? saved : {};
   const names = new Set([...Object.keys(settings), ...Object.keys(before)]);
-  const other = [...names].find((name) => settings[name] !== before[name]);
-  if (other === undefined) return;
-  throw new StarlingError(
-    'USAGE',
-    `${folder} holds a run with ${other} ${before[other] ?? 'unset'}, this one has ${settings[other] ?? 'none'}: give the same settings to resume it, or another --out.`,
+  const other = [...names].find(
+    (name) => settings[name] !== before[name] && !(younger.has(name) && before[name] === undefined),
   );
+  return other === undefined
+    ? undefined
+    : `${other} ${before[other] ?? 'unset'}, this one has ${settings[other] ?? 'none'}`;
 }

@@ -6,9 +6,12 @@ import type { TrainingData } from '../../compiler/train/trainingData.ts';
 import { preparations } from '../../eval/preparations.ts';
 import type { Model } from '../../graph/graph.ts';
 import { StarlingError } from '../../protocol/errors.ts';
+import { sha256Hex } from '../../protocol/sha256.ts';
+import { assertTrainingRun } from '../assertTrainingRun.ts';
 import { chooseBackend } from '../backendOption.ts';
 import { writeTrainingChart } from '../charts/writeTrainingChart.ts';
 import { type Command, parseArguments, required } from '../command.ts';
+import { readBytes } from '../files.ts';
 import { readModelFile } from '../modelFile.ts';
 import { createProgress } from '../progress.ts';
 import { readTrainable, type Trainable, withSidesOf } from '../trainable.ts';
@@ -40,7 +43,9 @@ export const train: Command = {
     });
     const source = choices.run.objective.type === 'classify' ? opened : withoutLabels(opened);
     const run = runOf(choices, trainable, size, source.train);
-    const folder = await openTrainingFolder(out, settingsOf(run, trainable, { ...choices.pictures, data }));
+    assertTrainingRun(run, teacher !== undefined);
+    const settings = { ...choices.pictures, data, teacher: await teacherOf(values.teacher) };
+    const folder = await openTrainingFolder(out, settingsOf(run, trainable, settings));
     const backend = await chooseBackend(values.backend, {
       threads: choices.threads,
       onFallback: (why) =>
@@ -67,6 +72,11 @@ export const train: Command = {
     }
   },
 };
+
+/** What tells teachers apart: a run that is resumed must have the same. */
+async function teacherOf(path: string | undefined): Promise<string> {
+  return path === undefined ? 'the model itself' : sha256Hex(await readBytes(path, 'MODEL_NOT_FOUND'));
+}
 
 /** Throws USAGE where the model leaves its size open and none is given. */
 function sizeOf({ graph }: Model, { size }: TrainChoices): readonly [number, number] {
