@@ -1,9 +1,11 @@
 /** The combinations that shards can send each other, with what each is worth to the one that reads it. Changes no graph. */
+import type { Division } from '../../runtime/lower/program.ts';
 import { ownOutputs } from '../adjust/blocks.ts';
 import type { Analysis } from '../analyse.ts';
 import { type Contraction, findFitted, readWeights } from '../calibrate/contractions.ts';
 import { type Gram, gramMatrices } from '../calibrate/gram.ts';
 import { openProducts } from '../linearAlgebra/products.ts';
+import { outputVariance } from '../select/scores.ts';
 import { type SparsifySettings, sparsifyDefaults } from '../sparsifySettings.ts';
 import { basis } from './basis.ts';
 import { insertProjections, projectionNames } from './insertProjections.ts';
@@ -69,13 +71,14 @@ function ofValue(
   { matrix, width }: Gram,
   ridge: number,
 ): Combination[] {
+  const readers = value.contractions.map((contraction) => readerOf(analysis, contraction, { matrix, width }));
   return value.projections.flatMap((projection) => {
     const directions = basis({
       gram: matrix,
       n: width,
       combined: projection.channels,
       known: [...projection.known, width - 1],
-      weighed: weighed(analysis, value.contractions, projection, { matrix, width }),
+      weighed: weighed(analysis.division, readers, projection, width),
       ridge,
     });
     return directions.map(({ row: coefficients, explained }) => {
@@ -88,56 +91,49 @@ function ofValue(
   });
 }
 
-/** What the reader's outputs of all contractions weigh of the combined channels, as scores do: relative to what each makes. */
+/** A contraction of what is combined; its taps are taken as independent. */
+interface Reader {
+  readonly contraction: Contraction;
+  /** A row of weights for every output under every tap, 0 for the constant. */
+  readonly rows: Float64Array;
+  /** What an error of it counts, as in scores: relative to what it makes. */
+  readonly factor: number;
+}
+
+function readerOf({ model, weights }: Analysis, contraction: Contraction, { matrix, width }: Gram): Reader {
+  const { taps, inputChannels, outputChannels } = contraction;
+  const stored = readWeights(model.graph, contraction);
+  const rows = new Float64Array(outputChannels * taps * width);
+  for (let output = 0; output < outputChannels; output++) {
+    for (let channel = 0; channel < inputChannels; channel++) {
+      const at = (output * inputChannels + channel) * taps;
+      for (let tap = 0; tap < taps; tap++)
+        rows[(output * taps + tap) * width + channel] = stored[at + tap] as number;
+    }
+  }
+  return { contraction, rows, factor: (weights.get(contraction) ?? 0) / outputVariance(rows, matrix, width) };
+}
+
+/** What the reader's outputs of all contractions weigh of the combined channels. */
 function weighed(
-  { model, division, weights }: Analysis,
-  contractions: readonly Contraction[],
+  division: Division,
+  readers: readonly Reader[],
   { channels, reader }: Projection,
-  { matrix, width }: Gram,
+  width: number,
 ): Float64Array {
   const size = channels.length;
   const sum = new Float64Array(size * size);
-  for (const contraction of contractions) {
-    const { taps, inputChannels, outputChannels } = contraction;
-    const all = readWeights(model.graph, contraction);
-    const columns = inputChannels * taps;
-    const part = new Float64Array(size * size);
-    let energy = 0;
-    for (let output = 0; output < outputChannels; output++) {
-      for (let tap = 0; tap < taps; tap++)
-        energy += variance(all, output * columns + tap, contraction, { matrix, width });
-    }
+  for (const { contraction, rows, factor } of readers) {
+    const { taps } = contraction;
     for (const output of ownOutputs(division, contraction, reader) ?? []) {
-      for (let tap = 0; tap < taps; tap++) {
-        const at = (channel: number) => all[output * columns + channel * taps + tap] ?? 0;
-        const own = channels.map(at);
-        for (let i = 0; i < size; i++) {
-          const factor = own[i] ?? 0;
+      for (let row = output * taps; row < (output + 1) * taps; row++) {
+        const own = channels.map((channel) => rows[row * width + channel] as number);
+        own.forEach((left, i) => {
           for (let j = 0; j < size; j++)
-            part[i * size + j] = (part[i * size + j] as number) + factor * (own[j] ?? 0);
-        }
+            sum[i * size + j] = (sum[i * size + j] as number) + factor * left * (own[j] as number);
+        });
       }
     }
-    const factor = (weights.get(contraction) ?? 0) / Math.max(energy, Number.MIN_VALUE);
-    for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + factor * (part[i] as number);
   }
   return sum;
-}
-
-/** Of one output under one tap: taps are taken as independent. */
-function variance(
-  weights: Float64Array,
-  start: number,
-  { taps, inputChannels }: Contraction,
-  { matrix, width }: Gram,
-): number {
-  const constant = width - 1;
-  let [square, mean] = [0, 0];
-  for (let i = 0; i < inputChannels; i++) {
-    const left = weights[start + i * taps] as number;
-    mean += left * (matrix[i * width + constant] as number);
-    for (let j = 0; j < inputChannels; j++)
-      square += left * (matrix[i * width + j] as number) * (weights[start + j * taps] as number);
-  }
-  return square - mean * mean;
 }

@@ -105,8 +105,8 @@ function ridged(matrix: Float64Array, width: number, ridge: number): Float64Arra
   return result;
 }
 
-/** Summed over outputs. */
-function outputVariance(weights: Float64Array, gram: Float64Array, width: number): number {
+/** Of what rows of weights, the constant's last, make; summed over the rows. */
+export function outputVariance(weights: Float64Array, gram: Float64Array, width: number): number {
   let means = 0;
   for (let row = 0; row < weights.length; row += width) {
     let mean = 0;
